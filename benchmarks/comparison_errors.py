@@ -20,7 +20,7 @@ from toolreel.evals import (
     Sides,
     check_gates,
     cluster_mean_cdf,
-    difference,
+    paired_rate_difference,
     scaled_scenario_differences,
 )
 from toolreel_core.evals import SAMPLE, THESE, About, Cell, Gate, Trial
@@ -128,7 +128,7 @@ def errors(setting: Setting, plans: int, seed: int = SEED) -> Errors:
 def rejected(cells: Sequence[PairedCell], about: About) -> bool:
     """Whether a comparison tells the sides apart, which is whether its interval leaves out 0."""
     if about == THESE:
-        found = difference(cells, THESE)
+        found = paired_rate_difference(cells, THESE)
         return bool(found and found.p_value <= LEVEL)
     shares = scaled_scenario_differences(cells)
     # The ends need not be found for that.

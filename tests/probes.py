@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.servers.quirky_provider import Profile, Said, answer_of, as_sent
-from toolreel.probe import all_questions, all_rules
+from toolreel.probe import all_questions, probe_catalogue_rules
 from toolreel_core._probe import Ask, Finding, Probing, Question, Setting
 from toolreel_core._probe import decided_settings as decided_by_rules
 from toolreel_core._probe import select_questions as select_from
@@ -24,7 +24,7 @@ def select_questions(names: tuple[str, ...] = ()) -> tuple[Question, ...]:
 
 
 def decided_settings(findings: Sequence[Finding]) -> tuple[Setting, ...]:
-    return decided_by_rules(findings, all_rules())
+    return decided_by_rules(findings, probe_catalogue_rules())
 
 
 def worked(about: str) -> list[Any]:

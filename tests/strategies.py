@@ -30,7 +30,7 @@ from toolreel_core._conversation import (
     ToolMessage,
     Transcript,
     UserMessage,
-    parts_of,
+    parts_of_message,
     parts_text,
     unsupported_part_error,
     user_message,
@@ -257,7 +257,7 @@ def _plan(tools: ToolSurface, config: LoopConfig, **rest: Any) -> Plan:  # noqa:
 
     Its provider takes what the messages have.
     """
-    said = [part for message in rest["messages"] for part in parts_of(message)]
+    said = [part for message in rest["messages"] for part in parts_of_message(message)]
     if unsupported_part_error(said, rest["provider"]):
         rest["provider"] = replace(
             rest["provider"], supports_images="yes", supports_audio="yes", supports_files="yes"

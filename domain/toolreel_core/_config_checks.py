@@ -40,7 +40,7 @@ _MANY = 30
 _FEW = 12
 
 
-def unknown_name(what: str, name: str, known: Iterable[str], remedy: str = "") -> str:
+def unknown_name_message(what: str, name: str, known: Iterable[str], remedy: str = "") -> str:
     """The complaint about a name that does not exist, with the nearest one that does.
 
     :param remedy: a sentence that follows
@@ -60,7 +60,7 @@ def unknown_name(what: str, name: str, known: Iterable[str], remedy: str = "") -
 
 def item_named(what: str, name: str, items: Mapping[str, _Thing]) -> _Thing:
     if name not in items:
-        raise ConfigError(unknown_name(what, name, filter(None, items)))
+        raise ConfigError(unknown_name_message(what, name, filter(None, items)))
     return items[name]
 
 
@@ -92,7 +92,7 @@ class Registry(dict[str, _Thing]):
             "If it is your own, import the module that registers it before you make or load the plan; "
             "a command does with --import MODULE"
         )
-        raise ConfigError(unknown_name(self._kind, name, self, remedy))
+        raise ConfigError(unknown_name_message(self._kind, name, self, remedy))
 
 
 def matches_wildcard(pattern: str, text: str) -> bool:
@@ -122,7 +122,7 @@ Natural: TypeAlias = Annotated[int, 0]
 """A whole number that may be 0: any other is at least 1, or what its annotation says."""
 
 
-def check_settings(settings: object) -> None:
+def check_and_convert_settings(settings: object) -> None:
     """Check each setting by its annotation, and give it the form that the annotation says."""
     hints = _hints(cast("Any", type(settings)))
     for each in fields(cast("Any", settings)):
@@ -144,19 +144,19 @@ _WORDS: Mapping[Any, str] = {str: "a text", bool: "true or false", list: "a list
 
 def read_setting(hint: Any, value: Any) -> Any:  # noqa: ANN401 - of the annotation
     """A value as a setting with this annotation has it: from TOML, JSON, or Python."""
-    words, read = _read_by_annotation(hint, value)
+    words, read = _expected_phrase_and_value(hint, value)
     if read is _OTHER:
         raise ConfigError(f"expected {words}, got {value!r}")
     return read
 
 
-def _read_by_annotation(hint: Any, value: Any) -> tuple[str, Any]:  # noqa: ANN401 - of the annotation
+def _expected_phrase_and_value(hint: Any, value: Any) -> tuple[str, Any]:  # noqa: ANN401 - of the annotation
     """What a value has to be, in words, and what is read; :data:`_OTHER` if it is something else."""
     if hint in _WORDS:
         return _WORDS[hint], value if isinstance(value, hint) else _OTHER
     origin, args = get_origin(hint), get_args(hint)
     if origin in {Union, UnionType}:
-        words, values = zip(*(_read_by_annotation(each, value) for each in args), strict=True)
+        words, values = zip(*(_expected_phrase_and_value(each, value) for each in args), strict=True)
         return " or ".join(words), next((each for each in values if each is not _OTHER), _OTHER)
     if origin is Literal:
         return _one_of_phrase(args), value if value in args else _OTHER
@@ -235,7 +235,7 @@ class Table:
             raise PlaceError(place, f"expected texts as keys, got {names[0]!r}")
         return cls(place, value)
 
-    def complaint(self, what: str, *key: str) -> PlaceError:
+    def error_at(self, what: str, *key: str) -> PlaceError:
         """The error about this table, or about one of its keys."""
         return PlaceError((*self.place, *key), what)
 
@@ -243,7 +243,7 @@ class Table:
         """The same table, if it has no other keys than these."""
         for key in self.values:
             if key not in known:
-                raise self.complaint(unknown_name("key", key, known))
+                raise self.error_at(unknown_name_message("key", key, known))
         return self
 
     def table(self, key: str) -> Table:
@@ -263,9 +263,9 @@ class Table:
         try:
             return read_setting(hint, self.values[key])
         except PlaceError as error:
-            raise self.complaint(error.what, key, *error.place) from None
+            raise self.error_at(error.what, key, *error.place) from None
         except ConfigError as error:
-            raise self.complaint(str(error), key) from None
+            raise self.error_at(str(error), key) from None
 
     def text(self, key: str, default: str = "") -> str:
         return cast("str", self.value(key, str, default))
@@ -281,7 +281,7 @@ class Table:
         values = {key: self.value(key, hints[key]) for key in self.values if key not in read} | read
         for key, each in keys.items():
             if key not in values and each.default is each.default_factory is MISSING:
-                raise self.complaint("is missing", key)
+                raise self.error_at("is missing", key)
         return kind(**fixed, **values)
 
     def json(self) -> JsonText:
@@ -289,10 +289,10 @@ class Table:
             try:
                 canonical(value)
             except (TypeError, ValueError):
-                raise self.complaint(f"expected what JSON can hold, got {value!r}", key) from None
+                raise self.error_at(f"expected what JSON can hold, got {value!r}", key) from None
         return canonical(self.values)
 
-    def checked(self, check: Callable[[Mapping[str, Any]], object]) -> Table:
+    def check_values(self, check: Callable[[Mapping[str, Any]], object]) -> Table:
         """The same table, if a check finds nothing; what is wrong with a value is said at its place.
 
         :param check: raises :class:`ConfigError`, whose text begins with the key where it is about one
@@ -301,6 +301,6 @@ class Table:
             check(self.values)
         except ConfigError as error:
             key, _, what = str(error).partition(": ")
-            about = self.complaint(what, key) if key in self.values else self.complaint(str(error))
+            about = self.error_at(what, key) if key in self.values else self.error_at(str(error))
             raise about from None
         return self

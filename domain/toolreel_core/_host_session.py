@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias, cast
 
 from pyrsistent import PVector, pvector
 
-from toolreel_core._conversation import blobs_of, parts_of
+from toolreel_core._conversation import blobs_of, parts_of_message
 from toolreel_core._errors import CodecError, ConfigError, ProtocolError
 from toolreel_core._jsontext import Json, Tree, canonical, read_json, value_or_failure
 from toolreel_core._loop import pending, start, step
@@ -112,7 +112,7 @@ class HostSession:
                 raise _BadLine("close", "expected true")
             del self._runs[str(name)]
             return {"closed": True}
-        answer = self._advance(message, with_journal="journal" in asked)
+        answer = self._answer_host_message(message, with_journal="journal" in asked)
         if isinstance(name, str):
             self._runs[name] = answer.run
         state = answer.run.state
@@ -126,23 +126,23 @@ class HostSession:
             **(answer.shown or {}),
         }
 
-    def _advance(self, message: Tree, *, with_journal: bool) -> _Answer:
+    def _answer_host_message(self, message: Tree, *, with_journal: bool) -> _Answer:
         if "start" in message:
-            with _with_field_name("start"):
+            with _name_field_in_errors("start"):
                 begun = start(cast("Plan", decode(Plan, message["start"], "start")))
             plan = begun.state.plan
             lines = [header_line(plan), *blob_lines(plan).values()] if with_journal else []
             run = _Run(begun.state, _unanswered_by_ref(begun.effects))
             return _Answer(run, begun.effects, begun.notes, lines)
         if "state" in message:
-            with _with_field_name("state"):
+            with _name_field_in_errors("state"):
                 state = load_state(cast("Tree", message["state"]))
             run = _Run(state, _unanswered_by_ref(pending(state)))
         else:
             run = self._runs[str(message["run"])]
         if "event" not in message:
             return _Answer(run, tuple(run.waiting.values()), ())
-        with _with_field_name("event"):
+        with _name_field_in_errors("event"):
             event = cast("_Given", decode(_Given, message["event"], "event"))
         if isinstance(event, HttpChunk):
             if "run" not in message:
@@ -159,12 +159,12 @@ def _apply_event(run: _Run, given: Event | HttpResponse, *, with_journal: bool) 
     else:
         event = given
     ref, before = getattr(event, "ref", None), run.state
-    with _with_field_name("event"):
+    with _name_field_in_errors("event"):
         after = step(before, event)
     lines: list[str] = []
     # An event that came too late changed nothing, and no journal has it.
     if with_journal and after.state.step_number > before.step_number:
-        kept = {blob.digest for said in before.messages.messages for blob in blobs_of(parts_of(said))}
+        kept = {blob.digest for said in before.messages.messages for blob in blobs_of(parts_of_message(said))}
         blobs = blob_lines(event, kept).values()
         lines = [*blobs, event_line(before.step_number, run.waiting.get(ref or 0), event)]
     left = {number: effect for number, effect in run.waiting.items() if number != ref}
@@ -190,7 +190,7 @@ def _parse_line(line: str) -> Tree:
 
 
 @contextmanager
-def _with_field_name(field: str) -> Generator[None]:
+def _name_field_in_errors(field: str) -> Generator[None]:
     """What is wrong with the value of a field is said with its place in it."""
     try:
         yield

@@ -94,4 +94,4 @@ def test_the_complaint_of_a_check_is_put_at_the_key_that_it_names(said: str, tol
     def check(_: Mapping[str, object]) -> object:
         raise ConfigError(said)
 
-    assert complaint(PlaceError, lambda: TABLE.checked(check)) == told
+    assert complaint(PlaceError, lambda: TABLE.check_values(check)) == told

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from tests.samples import IF_YOUR_OWN, complaint
-from toolreel_core._config_checks import Registry, unknown_name
+from toolreel_core._config_checks import Registry, unknown_name_message
 from toolreel_core._errors import ConfigError
 
 
@@ -13,10 +13,15 @@ from toolreel_core._errors import ConfigError
 def test_a_name_that_does_not_exist_is_told_with_the_nearest_that_does(
     known: list[str] | tuple[str, ...] | Mapping[str, object],
 ) -> None:
-    assert unknown_name("provider", "nope", ["openai"]) == "there is no provider 'nope'; there are: openai"
-    assert unknown_name("profile", "grok", ["qwen", "grok_default"]).endswith("did you mean 'grok_default'?")
-    assert unknown_name("letter", "alpa", known) == "there is no letter 'alpa'; did you mean 'alpha'?"
-    assert unknown_name("letter", "q", known) == "there is no letter 'q'; there are: alpha, beta"
+    assert (
+        unknown_name_message("provider", "nope", ["openai"])
+        == "there is no provider 'nope'; there are: openai"
+    )
+    assert unknown_name_message("profile", "grok", ["qwen", "grok_default"]).endswith(
+        "did you mean 'grok_default'?"
+    )
+    assert unknown_name_message("letter", "alpa", known) == "there is no letter 'alpa'; did you mean 'alpha'?"
+    assert unknown_name_message("letter", "q", known) == "there is no letter 'q'; there are: alpha, beta"
 
 
 def test_a_name_that_is_taken_is_refused_and_keeps_its_meaning() -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from tests.domain.evals.rehearsing import rehearse
 from toolreel.evals import built_in_scenarios
 from toolreel_core._conversation import readable_content
-from toolreel_core._jsontext import Json, JsonText, Tree, at_json_pointer, parse
+from toolreel_core._jsontext import Json, JsonText, Tree, parse, value_at_json_pointer
 from toolreel_core._tools import ToolDefinition
 from toolreel_core.evals import Case, Line, Result, Scenario, Script, calls_in, script
 
@@ -161,9 +161,11 @@ def _ending(one: Scenario, seed: str, *texts: str) -> Sequence[Script]:
 @cache
 def _acts(one: Scenario, seed: str) -> Set[str]:
     """The tools by which the good model does something."""
-    orders = at_json_pointer(rehearse(one, _good(one, seed), seed=seed).evidence.world.contents(), "/orders")
+    orders = value_at_json_pointer(
+        rehearse(one, _good(one, seed), seed=seed).evidence.world.contents(), "/orders"
+    )
     if isinstance(orders, list):
-        return {str(at_json_pointer(order, "/tool")) for order in orders}
+        return {str(value_at_json_pointer(order, "/tool")) for order in orders}
     return {"state_patch"}
 
 

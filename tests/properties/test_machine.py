@@ -54,7 +54,7 @@ from toolreel_core._protocol import (
     load_state,
 )
 from toolreel_core._schema import violations
-from toolreel_core._settings import LoopConfig, Provider, bytes_per_4
+from toolreel_core._settings import LoopConfig, Provider, estimate_tokens_by_bytes
 from toolreel_core._tools import ToolDefinition
 
 Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
@@ -522,7 +522,7 @@ def check_fits(request: Request, state: State) -> None:
     config = state.plan.config
     if config.context_window_tokens is not None:
         texts = [*request.messages.texts, request.options.text]
-        assert sum(map(bytes_per_4, texts)) <= config.context_window_tokens
+        assert sum(map(estimate_tokens_by_bytes, texts)) <= config.context_window_tokens
 
 
 def check_history(messages: list[Message]) -> None:

@@ -35,7 +35,7 @@ from toolreel_core._protocol import (
     load_event,
     load_state,
 )
-from toolreel_core._settings import LoopConfig, Provider, bytes_per_4
+from toolreel_core._settings import LoopConfig, Provider, estimate_tokens_by_bytes
 from toolreel_core._tools import ToolDefinition
 
 OTHERS = ("shorten_old_tool_results", "drop_old_tool_turns", "keep_newest_turns")
@@ -117,7 +117,7 @@ class Conversation:
         after = [*self.at.state.messages.messages]
         assert after[: len(stored)] == stored
         assert not any(map(is_summary, after))
-        outgoing = [*self.at.state.messages.outgoing]
+        outgoing = [*self.at.state.messages.outgoing_messages]
         assert sum(map(is_summary, outgoing)) <= 1
         assert outgoing[0] == stored[0]
         if not isinstance(self.at.state.phase, Settled):
@@ -127,7 +127,11 @@ class Conversation:
         limit = state.plan.config.context_window_tokens
         assert limit is not None
         messages = effect.request.messages
-        assert sum(map(bytes_per_4, messages.texts)) + bytes_per_4(effect.request.options.text) <= limit
+        assert (
+            sum(map(estimate_tokens_by_bytes, messages.texts))
+            + estimate_tokens_by_bytes(effect.request.options.text)
+            <= limit
+        )
         assert isinstance(state.phase, AwaitingReply)
         assert effect.purpose == state.phase.purpose
         is_new = effect.purpose == "summary" and state.phase.attempt == 1

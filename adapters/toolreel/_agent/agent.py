@@ -28,7 +28,7 @@ from toolreel._agent.offered_tools import (
     Approve,
     OfferedTools,
     approver_of,
-    check_approve,
+    check_approve_argument,
 )
 from toolreel._agent.settings import (
     AgentSettings,
@@ -173,7 +173,7 @@ class Agent(Generic[Value_co]):
         if self.endpoint is not None and not hasattr(self.endpoint, "send"):
             kind = type(self.endpoint).__name__
             raise ConfigError(f"endpoint: expected an endpoint, got {kind}; write base_url= for a URL")
-        check_approve(self.approve)
+        check_approve_argument(self.approve)
         secret = None if self.api_key is None else Secret(self.api_key)
         headers = self.headers and {name: Secret(value) for name, value in self.headers.items()}
         is_ready = self.output is None or isinstance(self.output, Output)
@@ -337,9 +337,9 @@ class Agent(Generic[Value_co]):
 
         async def aask(prompt: str) -> dict[str, Json]:
             bill = begin_spending()
-            run: Run = await await_if_awaitable(run_agent(prompt, record=_free_recording_path(folder)))
+            run: Run = await await_if_awaitable(run_agent(prompt, record=_unused_recording_path(folder)))
             bill.add_ended_run(run.spent)
-            return _agent_answer(run)
+            return _tool_result_of_agent_run(run)
 
         def ask(prompt: str) -> dict[str, Json]:
             return immediately(aask(prompt))
@@ -448,7 +448,7 @@ def _fallback_agents(agent: Agent[Any], fallbacks: Iterable[object]) -> dict[str
     return found
 
 
-def _free_recording_path(folder: Path | None) -> Path | None:
+def _unused_recording_path(folder: Path | None) -> Path | None:
     """A free name for the recording of an inner run: the key of the outer call, which its journal has too."""
     if folder is None:
         return None
@@ -459,7 +459,7 @@ def _free_recording_path(folder: Path | None) -> Path | None:
     return folder / next(name for name in names if not any(folder.glob(f"{name}.*")))
 
 
-def _agent_answer(run: Run) -> dict[str, Json]:
+def _tool_result_of_agent_run(run: Run) -> dict[str, Json]:
     outcome = run.outcome
     if isinstance(outcome, Completed):
         return {"answer": outcome.content if outcome.value is None else parse(outcome.value)}

@@ -32,7 +32,7 @@ from toolreel._driver import (
     stream_on,
     user_message_event,
 )
-from toolreel._internal import printable
+from toolreel._internal import printable_text
 from toolreel._secrets import Secret, known_secrets, scrubbed
 from toolreel.tools import Output
 from toolreel_core._conversation import Said
@@ -146,7 +146,7 @@ class AgentRun(Run, Generic[Value_co]):
     def _shown(self, text: str) -> str:
         sent = {} if self.runs is None else self.runs.sent
         # A server may say the credentials back in an error.
-        return printable(scrubbed(text, {name: value.reveal() for name, value in sent.items()}))
+        return printable_text(scrubbed(text, {name: value.reveal() for name, value in sent.items()}))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return AgentRun, (self.state, self.notes, self.timing, self.server)

@@ -93,7 +93,7 @@ class OfferedTools:
 
     @property
     def needs_async(self) -> bool:
-        return any(tool.is_async for tool in self.functions) or any(map(_is_async, self.hosts))
+        return any(tool.is_async for tool in self.functions) or any(map(_has_async_run, self.hosts))
 
     def host(self, *, awaits: bool = False) -> Any:  # noqa: ANN401 - sync or async
         """What runs them; in an async run, hosts that block run in threads.
@@ -104,16 +104,16 @@ class OfferedTools:
         # Whole names: the longest prefix that a router finds for a name is the name itself.
         routes = dict[str, Any]()
         for host in self.hosts:
-            if _is_async(host) and not awaits:
+            if _has_async_run(host) and not awaits:
                 raise ConfigError(f"tools: {type(host).__name__} is async; write await agent.arun(...)")
-            runs = Threaded(host) if awaits and not _is_async(host) else host
+            runs = Threaded(host) if awaits and not _has_async_run(host) else host
             routes |= {definition.name: runs for definition in host.surface.definitions}
         if not routes:
             return own
         return AsyncRouter(routes, own) if isinstance(own, AsyncPythonTools) else Router(routes, own)
 
 
-def _is_async(host: object) -> bool:
+def _has_async_run(host: object) -> bool:
     return iscoroutinefunction(getattr(host, "run", None))
 
 
@@ -149,16 +149,18 @@ def approver_of(given: Approve | None, *, awaits: bool = False) -> Any:  # noqa:
     """
     if given is None:
         return AsyncLater() if awaits else Later()
-    is_async = iscoroutinefunction(_decide_method(given) or given)
+    is_async = iscoroutinefunction(_approval_decision_method(given) or given)
     if is_async and not awaits:
         raise ConfigError("approve: it is async; write await agent.arun(...)")
-    approver = given if _decide_method(given) else _FunctionApprover(cast("Callable[..., Any]", given))
+    approver = (
+        given if _approval_decision_method(given) else _FunctionApprover(cast("Callable[..., Any]", given))
+    )
     return Threaded(approver) if awaits and not is_async else approver
 
 
-def check_approve(given: object) -> None:
+def check_approve_argument(given: object) -> None:
     instead = "write approve=lambda name, arguments: True, or approve=Always()"
-    if given is None or (_decide_method(given) and not isinstance(given, type)):
+    if given is None or (_approval_decision_method(given) and not isinstance(given, type)):
         return
     if not callable(given):
         kind = type(given).__name__
@@ -171,7 +173,7 @@ def check_approve(given: object) -> None:
         return
 
 
-def _decide_method(given: object) -> Callable[[AskApproval], Any] | None:
+def _approval_decision_method(given: object) -> Callable[[AskApproval], Any] | None:
     return getattr(given, "decide", None)
 
 

@@ -172,11 +172,11 @@ def server_settings(
         return url, api_key, api_key_env
     if own_key and KEY_VARIABLE in said:
         return url, None, KEY_VARIABLE
-    is_openai = _origin(url) in {_origin(_OPENAI), _origin(said.get("OPENAI_BASE_URL", ""))}
+    is_openai = _url_origin(url) in {_url_origin(_OPENAI), _url_origin(said.get("OPENAI_BASE_URL", ""))}
     return url, None, OPENAI_KEY_VARIABLE if OPENAI_KEY_VARIABLE in said and is_openai else None
 
 
-def _origin(url: str) -> tuple[str, str]:
+def _url_origin(url: str) -> tuple[str, str]:
     try:
         parts = urlsplit(url.strip())
     except ValueError:  # the endpoint says what is wrong with it

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from toolreel._cli.main import LazyCommand, toolreel
     from toolreel._cli.options import NO_PRESETS, OPTIONS, LiveTarget, parse_settings
     from toolreel._cli.recordings import explain_command, export_command, view_command
-    from toolreel._cli.whole_run import EndedRun, as_json
+    from toolreel._cli.whole_run import EndedRun, run_as_json
 else:
     from toolreel_core._lazy_names import lazy_exports
 

@@ -26,8 +26,8 @@ from toolreel._cli.options import (
     tools_option,
 )
 from toolreel._cli.run_options import cassette_path_from_name
-from toolreel._cli.whole_run import as_json, show_run
-from toolreel._internal import AdapterError, JournalError, counted
+from toolreel._cli.whole_run import run_as_json, show_run
+from toolreel._internal import AdapterError, JournalError, count_with_noun
 from toolreel._journal import journal_path, journal_paths_of_cassette, read_journal
 from toolreel._secrets import known_secrets
 from toolreel.testing import check
@@ -89,8 +89,8 @@ def check_command(
     if failing:
         rows = [(str(finding.path), finding.kind, finding.text) for finding in failing]
         show_columns(("file", "found", "what"), rows)
-    problems = counted(len(failing), "problem") if failing else "no problems"
-    summary = f"{counted(len(checked.recordings), 'recording')}, {problems}"
+    problems = count_with_noun(len(failing), "problem") if failing else "no problems"
+    summary = f"{count_with_noun(len(checked.recordings), 'recording')}, {problems}"
     out.print(summary, style="bold red" if failing else "green")
     return FAILED if failing else 0
 
@@ -144,7 +144,7 @@ def journal_command(
     saved = _save_journals(runs, target, overwrite=overwrite) if target else ()
     if as_machine:
         trees = [
-            as_json(one.run, {"interactions": [one.first, one.last], "journal": one.recorded.digest})
+            run_as_json(one.run, {"interactions": [one.first, one.last], "journal": one.recorded.digest})
             for one in runs
         ]
         return print_json({"runs": trees, "identical": bool(beside), "saved": saved})
@@ -186,7 +186,7 @@ def export_command(source: Path, target: Path, overwrite: bool) -> int:
     from toolreel.cassette import export_cassette
 
     done = export_cassette(source, target, overwrite=overwrite)
-    print_labelled("exported", f"{source} → {target}: {counted(done.interactions, 'interaction')}")
+    print_labelled("exported", f"{source} → {target}: {count_with_noun(done.interactions, 'interaction')}")
     if done.left_out:
         print_labelled("", f"left out, since it broke off: {', '.join(done.left_out)}", "yellow")
     return 0
@@ -224,6 +224,6 @@ def import_command(source: Path, target: Path, overwrite: bool) -> int:
             complain(str(error))
             code = FAILED
             continue
-        print_labelled("imported", f"{old} → {new}: {counted(done.interactions, 'interaction')}")
+        print_labelled("imported", f"{old} → {new}: {count_with_noun(done.interactions, 'interaction')}")
     print_labelled("", f"next: toolreel cassettes check {shlex.quote(str(target))}", "dim")
     return code

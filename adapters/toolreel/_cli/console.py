@@ -96,7 +96,7 @@ def print_labelled(label: str, text: str, style: str = "", *, mark: str = "", co
 
 
 def printable(text: str) -> str:
-    return visible_text.printable(scrubbed(text, _withheld))
+    return visible_text.printable_text(scrubbed(text, _withheld))
 
 
 def scrubbed_json(tree: object) -> Json:

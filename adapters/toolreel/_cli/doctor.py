@@ -18,7 +18,7 @@ from toolreel._cli.console import out, print_labelled, withhold_secrets
 from toolreel._cli.errors import FAILED, command, current_project_settings, json_option, print_json
 from toolreel._cli.options import FILE_PATH, LiveTarget, server_options
 from toolreel._cli.run_options import database_option
-from toolreel._internal import CassetteError, counted
+from toolreel._internal import CassetteError, count_with_noun
 from toolreel._secrets import known_secrets
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import as_tree, list_at, read_json
@@ -53,7 +53,7 @@ def doctor_command(
     areas: dict[str, _Examined] = {
         "packages": _package_findings(),
         "settings": _settings_findings(),
-        "keys": _key_findings(server),
+        "keys": _api_key_findings(server),
         "server": _server_findings(server),
         "database": _database_findings(database),
         "recordings": _recording_findings(paths),
@@ -70,7 +70,7 @@ def doctor_command(
     if as_machine:
         print_json({"ok": not problems, "checks": checks})
     else:
-        summary = counted(problems, "problem") if problems else "no problems"
+        summary = count_with_noun(problems, "problem") if problems else "no problems"
         out.print(summary, style="bold red" if problems else "green")
     return FAILED if problems else 0
 
@@ -108,7 +108,7 @@ def _settings_findings() -> _Examined:
         yield "ok", f"{settings.path}: {', '.join(settings.values) or 'no [tool.toolreel]'}", ""
 
 
-def _key_findings(server: LiveTarget) -> _Examined:
+def _api_key_findings(server: LiveTarget) -> _Examined:
     names = sorted({*known_secrets(os.environ), *(name for name, value in server.variables.items() if value)})
     yield "ok", f"set, and kept out of recordings: {', '.join(names) or 'none'}", ""
 
@@ -121,7 +121,7 @@ def _server_findings(server: LiveTarget) -> _Examined:
 
         from toolreel.http import Address, failure_event, pooled_transport
 
-        address = Address.of(**server.connection)
+        address = Address.of(**server.endpoint_arguments)
     except (ToolreelError, ImportError) as error:  # the URL, or a variable that is not set
         yield "problem", str(error), ""
         return
@@ -138,7 +138,7 @@ def _server_findings(server: LiveTarget) -> _Examined:
         return
     if answer.is_success:
         models = list_at(as_tree(read_json(answer.text).value_or("")), "data")
-        yield "ok", f"{shown} answers, and lists {counted(len(models), 'model')}", ""
+        yield "ok", f"{shown} answers, and lists {count_with_noun(len(models), 'model')}", ""
     elif answer.status_code in {404, 405, 501}:
         yield "note", f"{shown} answers, but lists no models", "`toolreel probe` asks one"
     else:
@@ -151,10 +151,10 @@ def _database_findings(given: str | None) -> _Examined:
     if not (given or os.environ.get("TOOLREEL_DATABASE_URL") or Path("toolreel.db").exists()):
         return
     try:
-        from toolreel.durable import database_url, tables_in
+        from toolreel.durable import database_url, has_durable_tables
 
         url = database_url(given)
-        if tables_in(url):
+        if has_durable_tables(url):
             yield "ok", f"{url.render_as_string()} has the tables of durable runs", ""
         else:
             yield "note", f"{url.render_as_string()} has no tables yet", "the first use creates them"
@@ -176,5 +176,5 @@ def _recording_findings(paths: tuple[Path, ...]) -> _Examined:
         return
     for finding in checked.findings:
         yield "problem", f"{finding.path}: {finding.kind}: {finding.text}", ""
-    count = counted(len(checked.recordings), "recording")
+    count = count_with_noun(len(checked.recordings), "recording")
     yield "ok", f"{count} read; `toolreel cassettes check --help` explains findings", ""

@@ -42,9 +42,9 @@ from toolreel._cli.run_options import (
     read_prompt,
     source_options,
 )
-from toolreel._cli.whole_run import as_json, show_run
+from toolreel._cli.whole_run import run_as_json, show_run
 from toolreel._driver import Always, Approver, Endpoint, Endpoints, Later, Never, Ports
-from toolreel._internal import counted
+from toolreel._internal import count_with_noun
 from toolreel.tools import Router
 from toolreel_core._errors import ConfigError
 from toolreel_core._tools import ToolSurface
@@ -183,7 +183,7 @@ def list_command(
         print_json({"runs": found, "counts": counts, **pruned})
         return 0
     if deleted is not None:
-        print_labelled("deleted", counted(deleted, "run"))
+        print_labelled("deleted", count_with_noun(deleted, "run"))
     if found:
         columns = ("run", "status", "model", "outcome", "submitted", "")
         show_columns(columns, [*map(_table_row_of_run, found)])
@@ -217,7 +217,7 @@ def show_command(runs: DurableRuns, run_id: str, wait: bool, as_machine: bool) -
 def print_run(done: DurableRun, *, as_machine: bool) -> int:
     summary, run = done.summary, done.run
     if as_machine:
-        print_json(as_json(run, {"durable": summary, "digest": done.digest}))
+        print_json(run_as_json(run, {"durable": summary, "digest": done.digest}))
     else:
         print_labelled("run", f"{summary.run_id}: {summary.status}", "bold")
         show_run(run)

@@ -117,7 +117,7 @@ def with_error_reporting(command: Callable[_Options, int]) -> Callable[_Options,
     @wraps(command)
     def reported(*args: _Options.args, **kwargs: _Options.kwargs) -> None:
         try:
-            current_project_settings().set_variables(os.environ)
+            current_project_settings().set_unset_variables(os.environ)
             sys.exit(command(*args, **kwargs))
         except (KeyboardInterrupt, click.Abort, ToolreelError) as error:
             from toolreel._cli.console import complain  # imported here because --help does not need rich

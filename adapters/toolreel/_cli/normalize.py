@@ -13,8 +13,8 @@ import click
 from toolreel._cli.console import print_labelled
 from toolreel._cli.errors import command, print_json
 from toolreel._cli.options import SetOptions, settings_option
-from toolreel._internal import counted
-from toolreel_core._config_checks import unknown_name
+from toolreel._internal import count_with_noun
+from toolreel_core._config_checks import unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, parse, tree_at
 from toolreel_core._plan import Preset
@@ -89,9 +89,12 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: Se
             case = _read_case(line)
             if case.keys().isdisjoint(("body", "raw")):
                 found = _calls_in_text(case)
-                tree, lines = _text_calls_tree(found), _text_calls_explanation(found, str(case["content"]))
+                tree, lines = (
+                    _text_calls_tree(found),
+                    _text_calls_explanation_rows(found, str(case["content"])),
+                )
             else:
-                reply = _normalize_case(case, config)
+                reply = _normalize_reply_of_case(case, config)
                 tree, lines = _reply_tree(reply), _reply_lines(reply)
         except ConfigError as error:
             raise ConfigError(f"line {number}: {error}") from None
@@ -128,7 +131,7 @@ def _tool_schemas(tools: Json) -> dict[str, Tree | None]:
     return found
 
 
-def _normalize_case(case: Tree, config: LoopConfig) -> Reply:
+def _normalize_reply_of_case(case: Tree, config: LoopConfig) -> Reply:
     raw, body = case.get("raw"), case.get("body")
     tools = _tool_schemas(case.get("tools")).items()
     surface = ToolSurface(tuple(ToolDefinition.of(name, parameters=schema) for name, schema in tools))
@@ -188,7 +191,7 @@ def _calls_in_text(case: Tree) -> TextCalls:
         dialects = tuple(map(str, enabled))
     for name in dialects:
         if name not in DIALECTS:
-            raise ConfigError(unknown_name("dialect", name, DIALECTS))
+            raise ConfigError(unknown_name_message("dialect", name, DIALECTS))
     return text_calls(
         content,
         tools=tuple(tools),
@@ -212,8 +215,8 @@ def _text_calls_tree(found: TextCalls) -> Tree:
     return {"calls": calls, **texts, "rejected": list(found.rejected)}
 
 
-def _text_calls_explanation(found: TextCalls, content: str) -> Iterator[tuple[str, str, str]]:
-    yield "line {}", counted(len(found.calls), "call"), "bold"
+def _text_calls_explanation_rows(found: TextCalls, content: str) -> Iterator[tuple[str, str, str]]:
+    yield "line {}", count_with_noun(len(found.calls), "call"), "bold"
     for span in found.spans:
         if span.explanation:
             excerpt = json.dumps(content[span.start : span.end], ensure_ascii=False)

@@ -17,7 +17,7 @@ from toolreel._driver import Endpoint, Endpoints, Listener
 from toolreel._internal import MissingExtra
 from toolreel._secrets import api_key_if_secret, key_notice, known_secrets
 from toolreel.presets import chosen_preset
-from toolreel_core._config_checks import unknown_name
+from toolreel_core._config_checks import unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, read_json
 from toolreel_core._plan import FallbackPlan, Plan, Preset
@@ -66,7 +66,7 @@ def parse_key_values(
         if not (key and equals and value):
             raise ConfigError(f"{option}: {item!r}: expected NAME=VALUE, for example {example}")
         if known and key not in known:
-            raise ConfigError(f"{option}: {unknown_name('key', key, known)}")
+            raise ConfigError(f"{option}: {unknown_name_message('key', key, known)}")
         if key in found:
             raise ConfigError(f"{option}: {key} is given twice")
         found[key] = value
@@ -161,7 +161,7 @@ def parse_settings(items: Iterable[str]) -> SetOptions:
             homes[key][key] = value
         else:
             remedy = f"Another key of the body is written body.{key}."
-            raise ConfigError(f"--set {item}: {unknown_name('setting', key, homes, remedy)}")
+            raise ConfigError(f"--set {item}: {unknown_name_message('setting', key, homes, remedy)}")
     return found
 
 
@@ -254,7 +254,7 @@ fallback_option = click.option(
 )
 
 
-def with_fallbacks(plan: Plan, fallbacks: Iterable[Fallback]) -> Plan:
+def plan_with_fallbacks(plan: Plan, fallbacks: Iterable[Fallback]) -> Plan:
     others = list[FallbackPlan]()
     for there in fallbacks:
         names = cast("Texts", there.preset or ())
@@ -293,7 +293,7 @@ class LiveTarget:
         }
 
     @property
-    def connection(self) -> dict[str, Any]:
+    def endpoint_arguments(self) -> dict[str, Any]:
         """The URL and what requests to it carry, as keywords of an endpoint or an address."""
         from toolreel.http import headers_from_environment
 
@@ -313,7 +313,7 @@ class LiveTarget:
         found = known_secrets(os.environ)
         for there in self.servers.values():
             # The key has the name of its variable, below.
-            found |= Address.of(**{**there.connection, "api_key_env": None}).secrets
+            found |= Address.of(**{**there.endpoint_arguments, "api_key_env": None}).secrets
         for name, value in self.variables.items():
             found |= api_key_if_secret(name, value)
         return found | dict(self.withheld)
@@ -341,7 +341,7 @@ class LiveTarget:
             opened: dict[str, Endpoint] = {
                 name: stack.enter_context(
                     HttpEndpoint(
-                        **there.connection,
+                        **there.endpoint_arguments,
                         timeout=httpx.Timeout(min(30.0, there.timeout), read=there.timeout),
                         stall_timeout=there.timeout,
                         on_delta=on_delta,

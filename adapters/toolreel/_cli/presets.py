@@ -14,7 +14,7 @@ from toolreel._cli.console import complain, err, out, print_labelled, show_colum
 from toolreel._cli.errors import EPILOG, FAILED, command, with_error_reporting
 from toolreel._cli.options import LiveTarget, Texts, model_option, overwrite_option, server_options
 from toolreel._cli.run_options import cassette_path_from_name
-from toolreel._internal import CassetteError, counted
+from toolreel._internal import CassetteError, count_with_noun
 from toolreel._replay import shorten_line
 from toolreel._secrets import url_safe_to_log
 from toolreel.presets import preset_named, with_files
@@ -206,7 +206,7 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
             return _show_plan(server, Probing(model, questions, repeat), tape, presets)
         if overwrite:
             tape.unlink(missing_ok=True)
-        probed = _send_probe(server, model, only, repeat, tape)
+        probed = _probe_server(server, model, only, repeat, tape)
         preset_file = tape.with_suffix(".toml") if probed.findings else None
         try:
             if preset_file:
@@ -229,7 +229,7 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     return FAILED if _warn_of_findings(probed) else 0
 
 
-def _send_probe(server: LiveTarget, model: str, only: Texts, repeat: int, record: Path) -> Probed:
+def _probe_server(server: LiveTarget, model: str, only: Texts, repeat: int, record: Path) -> Probed:
     from toolreel.probe import probe
 
     withhold_secrets(secrets := server.secrets)
@@ -241,7 +241,7 @@ def _send_probe(server: LiveTarget, model: str, only: Texts, repeat: int, record
             err.print(f"{probing.sent:>4}  {probing.tries[-1].question}", style="dim")
 
     return probe(
-        **server.connection,
+        **server.endpoint_arguments,
         model=model,
         record=record,
         only=only,
@@ -320,7 +320,7 @@ def _warn_of_findings(probed: Probed) -> bool:
     by_name = {each.name: each for each in probed.findings}
     tools = by_name.get("tools")
     if probed.stopped:
-        answered = counted(len(probed.probing.tries), "answer")
+        answered = count_with_noun(len(probed.probing.tries), "answer")
         complain(f"stopped after {answered}: {probed.stopped.message}", hint=_HINTS[probed.stopped.why])
     elif tools and tools.is_stable and tools.word == "answered":
         complain(

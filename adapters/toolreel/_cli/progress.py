@@ -14,7 +14,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from toolreel._cli.console import err, printable, streaming_secret_scrubber
-from toolreel._driver import Lap, Run, duration_in_words, run_figures
+from toolreel._driver import Lap, Run, duration_in_words, run_statistics_as_text
 from toolreel_core._protocol import (
     ReplyReceived,
     RequestFailed,
@@ -103,7 +103,7 @@ class RunProgress:
 
     def __enter__(self) -> Self:
         self._step = ""
-        self._draw_status()
+        self._start_status_display()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -119,7 +119,7 @@ class RunProgress:
             yield
         finally:
             if is_drawn:
-                self._draw_status()
+                self._start_status_display()
 
     def _show_status(self, text: str) -> None:
         if not self._drawn:
@@ -127,9 +127,9 @@ class RunProgress:
             return
         self._end_stream()
         self._step, self._since = text, time.monotonic()
-        self._draw_status()
+        self._start_status_display()
 
-    def _draw_status(self) -> None:
+    def _start_status_display(self) -> None:
         if self._drawn and self._live is None:
             self._live = Live(
                 get_renderable=self._status_display, console=err, transient=True, refresh_per_second=10
@@ -141,15 +141,15 @@ class RunProgress:
             return ""
         elapsed = timedelta(seconds=int(time.monotonic() - self._since))
         text = Text(printable(self._step)).append(f" {elapsed}", "cyan")
-        self._spinner.update(text=text.append(f"\n  {self._figures()}", "bold"))
+        self._spinner.update(text=text.append(f"\n  {self._figures_text()}", "bold"))
         return self._spinner
 
-    def _figures(self) -> str:
+    def _figures_text(self) -> str:
         if self._state is None:
             return ""
         config = self._state.present.config
         limits = {"turns": config.max_turns, "tokens": config.max_total_tokens, "cost": config.max_cost}
-        figures = run_figures(Run(self._state, ()))
+        figures = run_statistics_as_text(Run(self._state, ()))
         figures["turns"] = f"{self._state.exchange_tally.turns}"  # which is what the limit is about
         parts = [
             f"{name} {text}" + ("" if (limit := limits.get(name)) is None else f" of {limit:,}")

@@ -22,7 +22,7 @@ from toolreel._cli.options import (
     tools_option,
 )
 from toolreel._cli.whole_run import show_run
-from toolreel._internal import AdapterError, counted, open_in_browser
+from toolreel._internal import AdapterError, count_with_noun, open_in_browser
 from toolreel._journal import load_recorded_run
 from toolreel._replay import (
     DRIVERS,
@@ -164,7 +164,7 @@ def explain_command(file: str, other: str | None, turn: int | None) -> int:
     trace = retrace(load_recorded_run(file))
     if turn is not None:
         if turn > (last := max(1, trace.run.state.tally.turns)):
-            raise click.BadParameter(f"the run has {counted(last, 'turn')}", param_hint="--turn")
+            raise click.BadParameter(f"the run has {count_with_noun(last, 'turn')}", param_hint="--turn")
         _show_turn(each for each in trace.events if each.turn == turn)
         return 0
     run, decided = trace.run, deciding_event(trace)
@@ -211,7 +211,8 @@ def _show_sent_messages(items: NumberedItems, request: Request, stored: Transcri
     texts = [*map(JsonText, items.texts)]
     of = sum(each.length for each in ranges if each.sending != "added")
     print_labelled(
-        "sent", f"{counted(len(request.sent.texts), 'message')}, of {counted(of, 'stored message')}"
+        "sent",
+        f"{count_with_noun(len(request.sent.texts), 'message')}, of {count_with_noun(of, 'stored message')}",
     )
     for sending, was, now, count, _ in ranges:
         for number in range(count) if sending != "same" else ():
@@ -236,7 +237,7 @@ def show_changes(label: str, found: tuple[Change, ...]) -> None:
 def _show_run_difference(difference: Difference) -> int:
     a, b = difference.a, difference.b
     for name, side in (("a", a), ("b", b)):
-        print_labelled(name, f"{side.source}: {counted(side.events, 'event')}, {side.outcome}")
+        print_labelled(name, f"{side.source}: {count_with_noun(side.events, 'event')}, {side.outcome}")
     show_changes("plan", difference.plan)
     if first := difference.first:
         print_labelled("differs at", f"event {first.n}, turn {first.turn}: {_ASPECTS[first.aspect]}", "bold")

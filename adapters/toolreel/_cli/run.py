@@ -33,7 +33,7 @@ from toolreel._cli.run_options import (
     cassette_path_of_run,
     database_option,
     durable_option,
-    live_session,
+    open_live_session,
     plan_options,
     read_prompt,
     run_id_option,
@@ -41,10 +41,10 @@ from toolreel._cli.run_options import (
 )
 from toolreel._cli.whole_run import (
     EndedRun,
-    as_json,
     print_recording_error,
     report_recorded_run_failure,
     report_run_failure,
+    run_as_json,
     show_outcome,
     show_plan,
     show_run,
@@ -126,7 +126,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     wanted.presets.preset(model)  # what is wrong with it is said before any tool server starts
     path, text = cassette_path_from_name(record), read_prompt(prompt)
     absent = Later() if run_id else None  # a durable run waits for `toolreel durable approve`
-    with live_session(server, sources, approve, durable=durable, absent=absent) as (session, available):
+    with open_live_session(server, sources, approve, durable=durable, absent=absent) as (session, available):
         plan = wanted.make_plan(model, text, available, server.fallbacks)
         if run_id is None:
             live: EndedRun | DurableRun = session.run(plan, path, overwrite=overwrite)
@@ -172,11 +172,11 @@ def resume_command(
     toolreel resume cassettes/status/local--qwen \\
         --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
     """
-    with live_session(server, sources, approve, durable=durable) as (session, _):
+    with open_live_session(server, sources, approve, durable=durable) as (session, _):
         live = session.resume(cassette_path_of_run(file))
     if as_machine:
         kept = {"before": live.before, "new": live.new, "cut": live.cut}
-        print_json(as_json(live.run, {"resumed": kept, "saved": live.saved}))
+        print_json(run_as_json(live.run, {"resumed": kept, "saved": live.saved}))
     else:
         done = f", {live.new} new" if live.new else ": the run had already ended, nothing was done"
         print_labelled("resumed", f"after {live.before} events{done}")
@@ -251,7 +251,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         raise click.UsageError("Missing option '--model'.")
     code = 0
     live: Live | None = None
-    with live_session(server, sources, approve, durable=durable) as (session, available):
+    with open_live_session(server, sources, approve, durable=durable) as (session, available):
         try:
             if goes_on and path:
                 live, files = session.reopen(path)
@@ -425,7 +425,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         check_not_recorded(path)
     with ExitStack() as stack:
         if server.base_url:
-            session, available = stack.enter_context(live_session(server, sources, approve))
+            session, available = stack.enter_context(open_live_session(server, sources, approve))
         else:
             session, available = None, Sources()
         recorded_tools = source.plan.tools
@@ -484,7 +484,7 @@ def _show_fork(forked: Forked, ended: EndedRun, *, as_machine: bool) -> None:
     changed = plan_changes(source.plan, forked.plan)
     if as_machine:
         tree = {"source": source.source, "kept": forked.kept, "changed": changed, "stop": stop}
-        print_json(as_json(run, {"fork": tree, "saved": ended.saved}))
+        print_json(run_as_json(run, {"fork": tree, "saved": ended.saved}))
         return
     print_labelled("forked", f"{source.source} at {forked.kept} of {len(source.records)} events")
     show_changes("changed", changed)

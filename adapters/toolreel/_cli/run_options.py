@@ -22,14 +22,14 @@ from toolreel._cli.options import (
     SetOptions,
     Texts,
     bundle_options,
+    plan_with_fallbacks,
     preset_options,
     settings_option,
     tools_option,
-    with_fallbacks,
 )
 from toolreel._cli.progress import RunProgress
 from toolreel._driver import Always, Approver, Never
-from toolreel._internal import counted
+from toolreel._internal import count_with_noun
 from toolreel.tools import load_tools
 from toolreel.tools.mcp import read_mcp_servers
 from toolreel_core._conversation import SystemMessage, UserMessage
@@ -85,7 +85,7 @@ class SourceChoice:
             tools += skill_tools(skills, allow_scripts=self.skill_scripts)
             message = skills_message(skills)
         if file := self.mcp_file:
-            with _mcp_tools(file, listen, accept=accept) as mcp:
+            with _open_mcp_tools(file, listen, accept=accept) as mcp:
                 offered = [mcp] if mcp.surface.definitions else []
                 yield Sources([*tools, *offered], message, mcp.secrets)
         elif accept:
@@ -95,7 +95,7 @@ class SourceChoice:
 
 
 @contextmanager
-def _mcp_tools(file: Path, listen: McpListener | None, *, accept: bool) -> Generator[McpTools]:
+def _open_mcp_tools(file: Path, listen: McpListener | None, *, accept: bool) -> Generator[McpTools]:
     """The tools of the servers in a configuration; says which are left out, and writes what is accepted."""
     servers = read_mcp_servers(file)
     import logging  # imported here because --help does not need them
@@ -116,7 +116,7 @@ def _mcp_tools(file: Path, listen: McpListener | None, *, accept: bool) -> Gener
         yield mcp
         if accept:
             write_pins(pins, pins_of(ToolSurface(definitions)))
-            err.print(f"accepted    {counted(len(definitions), 'tool')}, kept in {pins}")
+            err.print(f"accepted    {count_with_noun(len(definitions), 'tool')}, kept in {pins}")
 
 
 source_options = bundle_options(
@@ -285,7 +285,7 @@ class PlanChoice:
             options=self.settings.options,
             settings={**self.settings.config, **self.settings.provider},
         )
-        return with_fallbacks(plan, fallbacks)
+        return plan_with_fallbacks(plan, fallbacks)
 
 
 _SETTINGS_HELP = (
@@ -333,7 +333,7 @@ class TerminalApprover:
 
 
 @contextmanager
-def live_session(
+def open_live_session(
     server: LiveTarget,
     sources: SourceChoice,
     approve: Approval,

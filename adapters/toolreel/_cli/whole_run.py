@@ -16,9 +16,9 @@ from toolreel._driver import (
     Run,
     ServerAddress,
     outcome_in_words,
-    run_figures,
+    run_statistics_as_text,
 )
-from toolreel._internal import AdapterError, counted
+from toolreel._internal import AdapterError, count_with_noun
 from toolreel._replay import MARKS, TurnLine, story, turn_lines
 from toolreel._secrets import url_safe_to_log
 from toolreel_core._conversation import (
@@ -61,7 +61,7 @@ class EndedRun:
 
 def show_run(run: Run, *, as_machine: bool = False, extra: Mapping[str, object] | None = None) -> None:
     if as_machine:
-        print_json(as_json(run, extra or {}))
+        print_json(run_as_json(run, extra or {}))
         return
     show_plan(run)
     show_turns(run)
@@ -89,7 +89,7 @@ _STYLES: Mapping[TurnLine, str] = {
 
 def show_turns(run: Run) -> None:
     for turn in story(run):
-        request = f"{counted(turn.messages, 'message')}, request {turn.digest[:16]}"
+        request = f"{count_with_noun(turn.messages, 'message')}, request {turn.digest[:16]}"
         print_labelled(f"turn {turn.number}", request, "dim")
         for kind, text in turn_lines(turn):
             label = kind if kind in {"user", "answer"} else ""
@@ -104,7 +104,9 @@ def show_outcome(run: Run) -> None:
             print_labelled("value", outcome.value, "bold")
     words = outcome_in_words(outcome).sentence
     print_labelled("outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
-    print_labelled("", ", ".join(f"{name} {text}" for name, text in run_figures(run).items()), "dim")
+    print_labelled(
+        "", ", ".join(f"{name} {text}" for name, text in run_statistics_as_text(run).items()), "dim"
+    )
 
 
 def show_saved_files(saved: Sequence[Path], console: Console = out) -> None:
@@ -139,7 +141,7 @@ def print_recording_error(live: EndedRun) -> int:
     return USAGE
 
 
-def as_json(run: Run, extra: Mapping[str, object]) -> Mapping[str, object]:
+def run_as_json(run: Run, extra: Mapping[str, object]) -> Mapping[str, object]:
     """The run as a JSON object; ``outcome`` and ``detail`` are null while it waits."""
     outcome = run.state.outcome
     value = outcome.value if isinstance(outcome, Completed) else None

@@ -94,7 +94,7 @@ if TYPE_CHECKING:
         Timing,
         cost_in_words,
         duration_in_words,
-        run_figures,
+        run_statistics_as_text,
     )
     from toolreel._driver.stream_events import (
         STOPPED,

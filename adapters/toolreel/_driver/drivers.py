@@ -69,7 +69,7 @@ def run(
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
     able = performer_for_plan(plan, performer, "run")
-    return immediately(_run(Progress(start(plan), able, journal, inbox, observe)))
+    return immediately(_run_loop_to_end(Progress(start(plan), able, journal, inbox, observe)))
 
 
 async def arun(
@@ -86,7 +86,7 @@ async def arun(
     run that has paused.
     """
     able = performer_for_plan(plan, performer, "arun")
-    return await _run(Progress(start(plan), able, journal, inbox, observe), in_tasks=True)
+    return await _run_loop_to_end(Progress(start(plan), able, journal, inbox, observe), in_tasks=True)
 
 
 def go_on(
@@ -105,7 +105,7 @@ def go_on(
         ``toolreel_core.load_state``
     :returns: the final state and the new notes, as :func:`run` returns them
     """
-    return immediately(_run(progress_of_state(state, None, performer, journal, inbox, observe)))
+    return immediately(_run_loop_to_end(progress_of_state(state, None, performer, journal, inbox, observe)))
 
 
 async def ago_on(
@@ -120,7 +120,9 @@ async def ago_on(
 
     The async version of :func:`go_on`, with the same parameters.
     """
-    return await _run(progress_of_state(state, None, performer, journal, inbox, observe), in_tasks=True)
+    return await _run_loop_to_end(
+        progress_of_state(state, None, performer, journal, inbox, observe), in_tasks=True
+    )
 
 
 def speak(
@@ -144,7 +146,7 @@ def speak(
     :returns: the final state and the new notes, as :func:`run` returns them
     :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
     """
-    return immediately(_run(progress_of_state(run, content, performer, journal, inbox, observe)))
+    return immediately(_run_loop_to_end(progress_of_state(run, content, performer, journal, inbox, observe)))
 
 
 async def aspeak(
@@ -160,7 +162,9 @@ async def aspeak(
 
     The async version of :func:`speak`, with the same parameters and errors.
     """
-    return await _run(progress_of_state(run, content, performer, journal, inbox, observe), in_tasks=True)
+    return await _run_loop_to_end(
+        progress_of_state(run, content, performer, journal, inbox, observe), in_tasks=True
+    )
 
 
 def stream(
@@ -233,7 +237,7 @@ def astream_on(
     return _stream_run(progress_of_state(state, say, performer, journal, inbox), in_tasks=True)
 
 
-async def _run(progress: Progress, *, in_tasks: bool = False) -> Run:
+async def _run_loop_to_end(progress: Progress, *, in_tasks: bool = False) -> Run:
     with progress:
         async for _ in _run_loop(progress, streams=False, in_tasks=in_tasks):
             pass

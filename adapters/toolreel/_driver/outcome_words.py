@@ -88,10 +88,10 @@ def outcome_in_words(outcome: outcomes.Outcome | Resting, server: ServerAddress 
         case outcomes.ContextOverflow():
             words["largest"] = "; ".join(outcome.largest)
         case outcomes.InvalidReply():
-            words["advice"] = _advice(outcome.problem, server)
+            words["advice"] = _advice_on_problem(outcome.problem, server)
         case outcomes.TransportFailed():
             problem = outcome.failure if outcome.failure != "status" else _status_problem(outcome, server)
-            words["advice"] = _advice(problem, server)
+            words["advice"] = _advice_on_problem(problem, server)
         case outcomes.Cancelled():
             words["reason"] = outcome.reason or "the run was cancelled"
         case _:
@@ -109,11 +109,11 @@ def failure_in_words(
     :param quoting: whether it may have what the model said; no log has that
     """
     words = outcome_in_words(outcome, server)
-    said = f": {words.sentence}" if quoting or not _quotes_the_model(outcome) else ""
+    said = f": {words.sentence}" if quoting or not _has_text_from_model(outcome) else ""
     return f"the run did not complete: {outcome.name}{said}" + (f"; {words.hint}" if words.hint else "")
 
 
-def _quotes_the_model(outcome: outcomes.Outcome | Resting) -> bool:
+def _has_text_from_model(outcome: outcomes.Outcome | Resting) -> bool:
     match outcome:
         case outcomes.InvalidReply():
             return outcome.problem not in {*NO_REPLIES, "RATE_LIMITED"}
@@ -123,7 +123,7 @@ def _quotes_the_model(outcome: outcomes.Outcome | Resting) -> bool:
             return False
 
 
-def _advice(problem: str, server: ServerAddress) -> str:
+def _advice_on_problem(problem: str, server: ServerAddress) -> str:
     url, known = server.url, str(_outcome_texts()["advice"].get(problem, ""))
     if not url:
         return known.format(at="", to="", base="", url="this URL", key=server.key)

@@ -167,7 +167,7 @@ class Progress:
         lap = None if self._lap_of is None else self._lap_of(effect)
         if lap is None:
             first_ms = _seconds_to_ms(first[0] - started) if first else None
-            lap = Lap(_seconds_to_ms(ended - started), self._count_elapsed(ended), first_ms)
+            lap = Lap(_seconds_to_ms(ended - started), self._count_new_elapsed_ms(ended), first_ms)
         else:  # what follows goes on from here: reading a record takes a run no time
             self._laps_began, self._counted_ms = ended, 0
         self._took.append((effect, event, lap, self.at.state.tally.turns))
@@ -200,7 +200,9 @@ class Progress:
     def cancel(self, stopped: BaseException, reason: str) -> None:
         if isinstance(stopped, Exception) or isinstance(self.at.state.phase, Settled):
             return
-        passed = self._count_elapsed(self._now())  # since the last effect ended: that of what is cancelled
+        passed = self._count_new_elapsed_ms(
+            self._now()
+        )  # since the last effect ended: that of what is cancelled
         try:
             record(self._journal, None, CancelRequested(reason), Lap(passed, passed))
         except Exception as error:  # noqa: BLE001 - it must not take the place of what stopped the run
@@ -213,7 +215,7 @@ class Progress:
                 # The first message leads to the next request, and the others wait for its reply.
                 self.at = Step(self.at.state, pending(self.at.state), ())
 
-    def _count_elapsed(self, now: float) -> int:
+    def _count_new_elapsed_ms(self, now: float) -> int:
         # Less than 0: of several that ran together, one that was done before the others.
         passed = max(0, _seconds_to_ms(now - self._laps_began) - self._counted_ms)
         self._counted_ms += passed

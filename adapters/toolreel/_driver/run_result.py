@@ -15,7 +15,7 @@ from toolreel._driver.outcome_words import (
     outcome_in_words,
 )
 from toolreel._driver.ports import Wanted
-from toolreel._internal import AdapterError, counted, printable, run_page_module
+from toolreel._internal import AdapterError, count_with_noun, printable_text, run_page_module
 from toolreel_core._conversation import Message, wire_tree
 from toolreel_core._jsontext import Json
 from toolreel_core._loop import pending
@@ -104,7 +104,7 @@ class Timing:
     @property
     def total_ms(self) -> int | None:
         """The whole run; less than the sum of its parts where tools ran together."""
-        return _sum(took.passed_ms for took in self.took) if self.took else None
+        return _sum_or_none(took.passed_ms for took in self.took) if self.took else None
 
     @property
     def model_ms(self) -> int | None:
@@ -149,10 +149,10 @@ class Timing:
         return duration_in_words(self.total_ms) + (f" ({shown})" if shown else "")
 
     def _total_ms_of_kinds(self, *kinds: EffectTimeKind) -> int | None:
-        return _sum(took.ms for took in self.took if took.kind in kinds) if self.took else None
+        return _sum_or_none(took.ms for took in self.took if took.kind in kinds) if self.took else None
 
 
-def _sum(parts: Iterable[int | None]) -> int | None:
+def _sum_or_none(parts: Iterable[int | None]) -> int | None:
     total = 0
     for ms in parts:
         if ms is None:
@@ -303,22 +303,26 @@ class Run:
         return None
 
     def _shown(self, text: str) -> str:
-        return printable(text)
+        return printable_text(text)
 
     def __repr__(self) -> str:
         line = " ".join((self.text or outcome_in_words(self.outcome, self.server).sentence).split())
         tally = self.state.tally
         said = repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…")
-        calls = counted(tally.tool_calls, "tool call")
+        calls = count_with_noun(tally.tool_calls, "tool call")
         ignored = f", {tally.ignored_calls} ignored" if tally.ignored_calls else ""
-        turns = counted(tally.turns, "turn")
+        turns = count_with_noun(tally.turns, "turn")
         return f"<Run {self.outcome.name}: {self._shown(said)}; {turns}, {calls}{ignored}>"
 
     def _repr_html_(self) -> str:
         from html import escape
 
         words = "; ".join(filter(None, outcome_in_words(self.outcome, self.server)[:2]))
-        rows = {self.outcome.name: self.text or words, "model": self.state.present.model, **run_figures(self)}
+        rows = {
+            self.outcome.name: self.text or words,
+            "model": self.state.present.model,
+            **run_statistics_as_text(self),
+        }
         cells = (
             f'<tr><th style="text-align:left">{escape(name)}</th>'
             f'<td style="text-align:left;white-space:pre-wrap">{escape(self._shown(text))}</td></tr>'
@@ -328,7 +332,7 @@ class Run:
         return f"<div><table>{''.join(cells)}</table>{page}</div>"
 
 
-def run_figures(run: Run) -> dict[str, str]:
+def run_statistics_as_text(run: Run) -> dict[str, str]:
     """What a run did, took and cost, for people; of most, 0 and what is not known is left out."""
     tally, spent = run.state.tally, run.state.tally.by_tools
     some = {

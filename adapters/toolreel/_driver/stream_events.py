@@ -229,12 +229,14 @@ class ShownRun:
                 self._text += delta.text
                 piece = TextDelta(turn, delta.text)
             case "tool_call":
-                piece = ToolCallDelta(turn, *self._call_of_delta(delta), "" if delta.name else delta.text)
+                piece = ToolCallDelta(
+                    turn, *self._assign_delta_to_call(delta), "" if delta.name else delta.text
+                )
             case _:
                 assert_never(delta.kind)
         return (piece, *self._answer.add_piece(piece)) if self._answer else (piece,)
 
-    def _call_of_delta(self, delta: Delta) -> tuple[int, str, str]:
+    def _assign_delta_to_call(self, delta: Delta) -> tuple[int, str, str]:
         """Some servers give every call the index 0, so another id or another name begins another call."""
         place = self._place.get(delta.index)
         id_, name = ("", "") if place is None else self._calls[place]

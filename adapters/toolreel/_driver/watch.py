@@ -89,7 +89,7 @@ class Watches:
             try:
                 self._watches.append(watcher(begun))
             except Exception as error:  # noqa: BLE001 - watching must not end a run
-                _warn(error)
+                _warn_of_watcher_failure(error)
         # Entering scopes that do nothing would be a tenth of what a driver does for an effect.
         self._surrounding = [each for each in self._watches if type(each).performing is not Watch.performing]
 
@@ -105,7 +105,7 @@ class Watches:
                 scope = watch.performing(effect)
                 scope.__enter__()
             except Exception as error:  # noqa: BLE001 - watching must not end a run
-                _warn(error)
+                _warn_of_watcher_failure(error)
             else:
                 scopes.append(scope)
         raised: BaseException | None = None
@@ -121,16 +121,16 @@ class Watches:
                     scope.__exit__(kind, raised, trace)
                 except Exception as error:  # noqa: BLE001 - watching must not end a run
                     if error is not raised:
-                        _warn(error)
+                        _warn_of_watcher_failure(error)
 
     def call(self, method: str, *values: object, **named: bool) -> None:
         for watch in self._watches:
             try:
                 getattr(watch, method)(*values, **named)
             except Exception as error:  # noqa: BLE001 - watching must not end a run
-                _warn(error)
+                _warn_of_watcher_failure(error)
 
 
-def _warn(error: Exception) -> None:
+def _warn_of_watcher_failure(error: Exception) -> None:
     # The level points out of this module, to the driver.
     warnings.warn(f"a watcher of runs failed: {error!r}", RuntimeWarning, stacklevel=4)

@@ -42,15 +42,15 @@ if TYPE_CHECKING:
         show_only_errors,
     )
     from toolreel._internal.page_frame import (
-        asset,
         compressed_element,
         compressed_json,
         escape_hidden_characters,
-        json_element,
+        json_script_element,
         map_tree_texts,
         open_in_browser,
-        shortened,
+        read_asset_text,
         standalone_page,
+        with_shortened_texts,
     )
     from toolreel._internal.prometheus import Durations, metric_lines
     from toolreel._internal.pyproject_table import (
@@ -60,13 +60,13 @@ if TYPE_CHECKING:
         SHARED_KEYS,
         ProjectSettings,
         project_settings,
-        read_file,
+        read_text_file,
         read_toml,
         toml_text,
     )
     from toolreel._internal.run_page_port import register_run_pages_loader, run_page_module
     from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
-    from toolreel._internal.visible_text import counted, printable, printable_json
+    from toolreel._internal.visible_text import count_with_noun, printable_json, printable_text
 else:
     from toolreel_core._lazy_names import lazy_exports
 

@@ -47,7 +47,7 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast("asyncio.Transport", transport))
-        self._await_head()
+        self._start_head_timer()
         if self.limit_concurrency and len(self.connections) >= self.limit_concurrency:
             others = (each for each in self.connections if isinstance(each, Connection) and each is not self)
             waiting = [each for each in others if each.conn.their_state is h11.IDLE]
@@ -61,7 +61,7 @@ class Connection(H11Protocol):
             self._restart_timer(BODY_SECONDS)
         elif sends is h11.IDLE or sends is h11.SEND_BODY:  # a head, or a body that was answered without it
             if self._timer is None:
-                self._await_head()
+                self._start_head_timer()
         else:
             self._stop_timer()
 
@@ -69,13 +69,13 @@ class Connection(H11Protocol):
         """Go on; if the client has sent a part of its next head already, allow it time for the rest."""
         super().on_response_complete()
         if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
-            self._await_head()
+            self._start_head_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
         super().connection_lost(exc)
 
-    def _await_head(self) -> None:
+    def _start_head_timer(self) -> None:
         self._waits_since = self.loop.time()
         self._restart_timer(HEAD_SECONDS)
 

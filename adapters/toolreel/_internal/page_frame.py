@@ -18,21 +18,21 @@ from html import escape
 from importlib import resources
 from types import ModuleType
 
-from toolreel._internal.visible_text import printable
+from toolreel._internal.visible_text import printable_text
 from toolreel_core._jsontext import Json
 
 _LEVEL = 6
 
 
-def json_element(ident: str, value: Json) -> str:
-    text = _text(value).replace("<", "\\u003c")
+def json_script_element(ident: str, value: Json) -> str:
+    text = _escaped_json_text(value).replace("<", "\\u003c")
     return f'<script type="application/json" id="{ident}">{text}</script>\n'
 
 
 def compressed_json(value: Json) -> str:
     """JSON, compressed and as letters; ``toolreel.unpack`` reads it."""
     # Without a time in its head, so that the same values give the same page.
-    return base64.b64encode(gzip.compress(_text(value).encode(), _LEVEL, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(_escaped_json_text(value).encode(), _LEVEL, mtime=0)).decode()
 
 
 def compressed_element(ident: str, value: str) -> str:
@@ -40,7 +40,7 @@ def compressed_element(ident: str, value: str) -> str:
     return f'<script type="text/plain" id="{ident}">{value}</script>\n'
 
 
-def _text(value: Json) -> str:
+def _escaped_json_text(value: Json) -> str:
     return json.dumps(escape_hidden_characters(value), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -50,7 +50,7 @@ def escape_hidden_characters(value: Json) -> Json:
     >>> escape_hidden_characters(["\u202e", {"a": 1}])
     ['\\u202e', {'a': 1}]
     """
-    return map_tree_texts(value, printable)
+    return map_tree_texts(value, printable_text)
 
 
 def map_tree_texts(value: Json, change: Callable[[str], Json], *, keys: bool = True) -> Json:
@@ -68,10 +68,10 @@ def map_tree_texts(value: Json, change: Callable[[str], Json], *, keys: bool = T
             return value
 
 
-def shortened(value: Json, longest: int) -> Json:
+def with_shortened_texts(value: Json, longest: int) -> Json:
     """The same with shorter texts, each of which says how much of it is left out.
 
-    >>> shortened(["abcdef", {"text": "ab"}], 2)
+    >>> with_shortened_texts(["abcdef", {"text": "ab"}], 2)
     [{'cut': 'ab', 'more': 4}, {'text': 'ab'}]
     """
 
@@ -110,25 +110,27 @@ def standalone_page(
     :param pictures: whether its data has pictures and sound, which are in ``data:`` URLs
     :param asks: whether its scripts may ask the server that it comes from
     """
-    css = "".join((asset("toolreel._internal", "shared.css"), *styles))
-    js = "".join((asset("toolreel._internal", "shared.js"), *scripts))
-    policy = _POLICY.format(css=_digest(css), js=_digest(js)) + (_PICTURES if pictures else "")
+    css = "".join((read_asset_text("toolreel._internal", "shared.css"), *styles))
+    js = "".join((read_asset_text("toolreel._internal", "shared.js"), *scripts))
+    policy = _POLICY.format(css=_csp_hash_source(css), js=_csp_hash_source(js)) + (
+        _PICTURES if pictures else ""
+    )
     policy += _OWN_SERVER if asks else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
-        f"<title>{escape(printable(title))}</title>\n<style>{css}</style>\n</head>\n<body>\n"
+        f"<title>{escape(printable_text(title))}</title>\n<style>{css}</style>\n</head>\n<body>\n"
         f"{body}\n{''.join(data)}<script>{js}</script>\n</body>\n</html>\n"
     )
 
 
-def asset(package: ModuleType | str, name: str) -> str:
+def read_asset_text(package: ModuleType | str, name: str) -> str:
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
-def _digest(text: str) -> str:
+def _csp_hash_source(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 

@@ -33,14 +33,14 @@ def metric_lines(
     for labels, value in values:
         if isinstance(value, Durations):
             for bound, total in zip((*value.bounds, "+Inf"), accumulate(value.counts), strict=True):
-                yield _sample(f"{name}_bucket", {**labels, "le": bound}, total)
-            yield _sample(f"{name}_sum", labels, round(value.seconds, 6))
-            yield _sample(f"{name}_count", labels, sum(value.counts))
+                yield _sample_line(f"{name}_bucket", {**labels, "le": bound}, total)
+            yield _sample_line(f"{name}_sum", labels, round(value.seconds, 6))
+            yield _sample_line(f"{name}_count", labels, sum(value.counts))
         else:
-            yield _sample(name, labels, value)
+            yield _sample_line(name, labels, value)
 
 
-def _sample(name: str, labels: Labels, value: object) -> str:
+def _sample_line(name: str, labels: Labels, value: object) -> str:
     escapes = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
     pairs = ",".join(f'{label}="{str(text).translate(escapes)}"' for label, text in labels.items())
     return f"{name}{f'{{{pairs}}}' if pairs else ''} {value}\n"

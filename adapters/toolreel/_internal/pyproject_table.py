@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from toolreel._internal.errors import AdapterError, ProjectSettingsError
-from toolreel._internal.visible_text import printable
+from toolreel._internal.visible_text import printable_text
 from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._jsontext import Tree
 
@@ -25,7 +25,7 @@ from toolreel_core._jsontext import Tree
 _Built = TypeVar("_Built")
 
 
-def read_file(path: Path, kind: type[AdapterError], missing: str) -> str:
+def read_text_file(path: Path, kind: type[AdapterError], missing: str) -> str:
     """Read a text file.
 
     :param missing: error text if the file does not exist
@@ -72,7 +72,7 @@ def toml_text(tree: Tree, comments: Iterable[str] = ()) -> str:
     from tomli_w import dumps  # few commands write a file
 
     # A comment of TOML takes no control characters.
-    lines = [f"# {printable(' '.join(each.split()))}\n" for each in comments]
+    lines = [f"# {printable_text(' '.join(each.split()))}\n" for each in comments]
     return "".join(lines) + dumps(_without_nulls(tree))
 
 
@@ -143,7 +143,7 @@ class ProjectSettings:
         value = self.values.get(key, ())
         return (value,) if isinstance(value, str) else tuple(value)
 
-    def set_variables(self, environ: MutableMapping[str, str]) -> None:
+    def set_unset_variables(self, environ: MutableMapping[str, str]) -> None:
         """Set the variables that keys stand for, where the environment does not."""
         for name, key in SHARED_KEYS.items():
             if key.variable and name in self.values:
@@ -164,7 +164,7 @@ def project_settings(start: Path) -> ProjectSettings:
 
 @lru_cache(maxsize=8)
 def _read_settings(path: Path, _changed: int) -> ProjectSettings:
-    text = read_file(path, ProjectSettingsError, "is gone")
+    text = read_text_file(path, ProjectSettingsError, "is gone")
     return ProjectSettings(
         path,
         read_toml(str(path), text, lambda tree: _settings_in(path.parent, tree), ProjectSettingsError),
@@ -185,7 +185,7 @@ def _settings_in(folder: Path, tree: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(value, dict):
             placed[key] = [f"{name}={variable}" for name, variable in value.items()]
     if "base_url" not in placed and (of_none := SERVER_KEYS & placed.keys()):
-        raise given.complaint("is about the server of base_url: write that, too", min(of_none))
+        raise given.error_at("is about the server of base_url: write that, too", min(of_none))
     return placed
 
 

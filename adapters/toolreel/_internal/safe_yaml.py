@@ -72,7 +72,7 @@ def read_tree(text: str, rules: Rules) -> Any:
         problem = ", ".join(part for part in (error.context, error.problem) if part)
         # The parser's commonest complaint does not tell people what to do.
         hint = "; put a text that holds a colon in quotes" * ("mapping values are not allowed" in problem)
-        raise _error(error.problem_mark or error.context_mark, f"not YAML: {problem}{hint}") from None
+        raise _yaml_error(error.problem_mark or error.context_mark, f"not YAML: {problem}{hint}") from None
     except (ReaderError, UnicodeEncodeError):  # the latter from libyaml, for half of a surrogate pair
         # libyaml and PyYAML state the place differently.
         before, character, _ = re.split(f"({Reader.NON_PRINTABLE.pattern})", text, maxsplit=1)
@@ -94,15 +94,15 @@ class _Open:
     def put(self, value: Any, size: int, max_size: int, mark: Any) -> None:
         self.size += size
         if self.size > max_size:
-            raise _error(mark, f"more than {max_size} characters with its aliases unfolded")
+            raise _yaml_error(mark, f"more than {max_size} characters with its aliases unfolded")
         if isinstance(self.items, list):
             self.items.append(value)
         elif self.key is not None:
             self.items[self.key], self.key = value, None
         elif not isinstance(value, str):
-            raise _error(mark, "a key has to be a text; put it in quotes")
+            raise _yaml_error(mark, "a key has to be a text; put it in quotes")
         elif value in self.items:
-            raise _error(mark, f"the key {_quoted(value)} stands twice")
+            raise _yaml_error(mark, f"the key {_quoted(value)} stands twice")
         else:
             self.key = value
 
@@ -116,7 +116,7 @@ def _tree_of_events(events: Iterable[Any], rules: Rules) -> Any:
     for event in events:
         anchor = getattr(event, "anchor", None)
         if anchor is not None and not rules.aliases:
-            raise _error(event.start_mark, "anchors and aliases are not allowed; write the value out")
+            raise _yaml_error(event.start_mark, "anchors and aliases are not allowed; write the value out")
         match event:  # the most frequent first
             case yaml.ScalarEvent():
                 value: Any = _scalar(event, rules)
@@ -131,12 +131,12 @@ def _tree_of_events(events: Iterable[Any], rules: Rules) -> Any:
                 continue
             case yaml.AliasEvent():
                 if anchor not in anchored:
-                    raise _error(event.start_mark, f"the alias *{anchor} has no anchor before it")
+                    raise _yaml_error(event.start_mark, f"the alias *{anchor} has no anchor before it")
                 value, size = anchored[anchor]
             case _:  # the beginnings and ends of documents and of the stream
                 documents += isinstance(event, yaml.DocumentStartEvent)
                 if documents > 1:
-                    raise _error(event.start_mark, "a second document begins here; expected one")
+                    raise _yaml_error(event.start_mark, "a second document begins here; expected one")
                 continue
         if anchor is not None:
             anchored[anchor] = value, size
@@ -153,29 +153,29 @@ def _scalar(event: Any, rules: Rules) -> Scalar:
         return text  # in quotes, or a block
     construct = rules.plain if event.tag is None else rules.tags.get(event.tag)
     if construct is None:
-        raise _unknown_tag(event)
+        raise _unknown_tag_error(event)
     try:
         return construct(text)
     except (ValueError, LookupError, ArithmeticError) as error:  # as PyYAML's constructors do
         why = "does not fit its type" if event.tag else str(error)
-        raise _error(event.start_mark, f"the value {_quoted(text)} {why}; put texts in quotes") from None
+        raise _yaml_error(event.start_mark, f"the value {_quoted(text)} {why}; put texts in quotes") from None
 
 
 def _check_collection(event: Any, depth: int, rules: Rules) -> None:
     name = "seq" if isinstance(event, yaml.SequenceStartEvent) else "map"
     if event.tag is not None and not (rules.tags and event.tag in {"!", f"{TAG}{name}"}):
-        raise _unknown_tag(event)
+        raise _unknown_tag_error(event)
     if depth > rules.max_depth:
-        raise _error(event.start_mark, f"nested deeper than {rules.max_depth} levels")
+        raise _yaml_error(event.start_mark, f"nested deeper than {rules.max_depth} levels")
 
 
-def _unknown_tag(event: Any) -> YamlError:
+def _unknown_tag_error(event: Any) -> YamlError:
     tag = str(event.tag)
     shown = f"!!{tag.removeprefix(TAG)}" if tag.startswith(TAG) else tag
-    return _error(event.start_mark, f"the tag {_quoted(shown)} is not allowed here; leave it out")
+    return _yaml_error(event.start_mark, f"the tag {_quoted(shown)} is not allowed here; leave it out")
 
 
-def _error(mark: Any, problem: str) -> YamlError:
+def _yaml_error(mark: Any, problem: str) -> YamlError:
     return YamlError(problem, mark.line + 1, mark.column + 1) if mark else YamlError(problem, 1, 1)
 
 

@@ -22,10 +22,10 @@ _UNSEEN = (
 _HIDDEN = lazy_pattern(rf"(?<![\u2190-\u2bff\U0001f000-\U0001faff])\ufe0f|(?!\ufe0f)[{_UNSEEN}]")
 
 
-def printable(text: str) -> str:
+def printable_text(text: str) -> str:
     r"""The text with all that is unseen spelt out, so that it shows what it holds.
 
-    >>> print(printable("\x1b[31mred, pay\u202e001"))
+    >>> print(printable_text("\x1b[31mred, pay\u202e001"))
     \x1b[31mred, pay\u202e001
     """
     return _HIDDEN.sub(_python_escape, text.replace("\r\n", "\n"))
@@ -51,5 +51,5 @@ def _json_escape(found: re.Match[str]) -> str:
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
-def counted(number: int, noun: str) -> str:
+def count_with_noun(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
         ROOM,
         FileJournal,
         ReopenedJournal,
+        fsync_folder_and_ancestors,
         lock_file,
         make_folders,
         parse_unclosed_journal,
-        sync_folders,
     )
     from toolreel._journal.format import (
         MemoryJournal,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         Recorded,
         Source,
         event_line,
-        is_withheld,
+        is_withheld_result,
         journal_path,
         journal_paths_of_cassette,
         load_recorded_run,

@@ -30,8 +30,8 @@ from toolreel._journal.format import (
     remove_seal,
     withhold_result,
 )
+from toolreel._secrets import check_line_for_secrets
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel._secrets import refuse_secrets
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, ToolReturned, blob_lines, blobs_in, header_line
@@ -80,7 +80,7 @@ _CAN_RENAME_OPEN_FILES = os.name == "posix"
 """Windows cannot rename an open file."""
 
 
-def give_journal_part_name(path: Path) -> None:
+def move_journal_to_part_file(path: Path) -> None:
     """Give a finished journal its name as a ``.part``; one that another process has made is not replaced."""
     part = part_path(path)
     with as_journal_errors(path), suppress(FileExistsError, FileNotFoundError):  # another process was faster
@@ -101,7 +101,7 @@ def make_folders(folder: Path) -> Path:
     return first
 
 
-def sync_folders(folder: Path, first: Path) -> None:
+def fsync_folder_and_ancestors(folder: Path, first: Path) -> None:
     """Sync a folder and those above it up to ``first``, so that new names survive a power loss."""
     while True:
         with suppress(OSError):  # Windows cannot open a folder
@@ -210,30 +210,30 @@ class _OpenJournal:
             self._file.close()  # the other process goes on writing it
             return
         if self.failure is not None:
-            self.leave()
+            self.close_without_renaming()
             return
         with as_journal_errors(self.path):
             try:
                 self._check_not_replaced()
                 self._append(self._seal.final_seal_line, room=b"")
             except (OSError, JournalError):
-                self.leave()
+                self.close_without_renaming()
                 raise
             with self._file:
-                self._cut(self._end)
+                self._truncate_file(self._end)
                 os.fsync(self._file.fileno())
                 if _CAN_RENAME_OPEN_FILES:
                     self._rename()  # while it is locked, so that no other process can take it
             if not _CAN_RENAME_OPEN_FILES:
                 self._rename()
             if self._durable:
-                sync_folders(self.path.parent, self.path.parent)
+                fsync_folder_and_ancestors(self.path.parent, self.path.parent)
 
-    def leave(self) -> Path | None:
+    def close_without_renaming(self) -> Path | None:
         """Close the file without renaming it; returns its path if it is still there."""
         if not self._file.closed:
             with self._file, suppress(OSError):
-                self._cut(self._end)
+                self._truncate_file(self._end)
         return self._part if self._part.exists() else None
 
     def discard(self) -> None:
@@ -283,7 +283,7 @@ class _OpenJournal:
 
     def _check_no_secrets(self, line: str, value: Plan | Event) -> None:
         number = 1 if isinstance(value, Plan) else self._events + 2
-        refuse_secrets(line, self._secrets, f"{self.path}, line {number}", blobs_in(value))
+        check_line_for_secrets(line, self._secrets, f"{self.path}, line {number}", blobs_in(value))
 
     def _write_lines(self, lines: Iterable[str], effect: Wanted | None, event: Event | None) -> None:
         before, data = self._end, "".join(f"{line}\n" for line in lines).encode()
@@ -316,7 +316,7 @@ class _OpenJournal:
             if written >= len(line):
                 self._end += len(line)
 
-    def _cut(self, end: int) -> None:
+    def _truncate_file(self, end: int) -> None:
         self._end = end
         # What cannot be truncated, such as a device, has no size either.
         if os.fstat(self._file.fileno()).st_size > end:
@@ -372,12 +372,12 @@ class FileJournal(_OpenJournal):
             self._open(create=True)
         try:
             with as_journal_errors(path):
-                self._cut(0)
+                self._truncate_file(0)
             blobs = blob_lines(plan)
             self._write_lines((self._header, *blobs.values()), None, None)
             self._blobs |= blobs.keys()
             if durable:
-                sync_folders(path.parent, first)
+                fsync_folder_and_ancestors(path.parent, first)
         except JournalError:
             self.discard()
             raise
@@ -425,7 +425,7 @@ class ReopenedJournal(_OpenJournal):
             except OSError:
                 read_journal(path)  # says what is wrong
                 raise
-            give_journal_part_name(path)
+            move_journal_to_part_file(path)
         self._open()
         try:
             with as_journal_errors(path):
@@ -450,11 +450,11 @@ class ReopenedJournal(_OpenJournal):
                 os.fsync(file.fileno())
         if _is_file_at_path(self._file, self.path):
             self.path.unlink()  # as a rename would have done
-        self._cut(len(lines))
+        self._truncate_file(len(lines))
         try:
             self._append(end)  # and room, so that a full disk is noticed before an effect
         except OSError:
-            self._cut(self._end)
+            self._truncate_file(self._end)
             raise
         return recorded
 
@@ -469,12 +469,12 @@ def parse_unclosed_journal(data: bytes, source: Path) -> tuple[Recorded, bytes, 
     whole, line_end, last = data.rpartition(b"\n")
     if last.endswith(b"}"):
         with suppress(JournalError):
-            recorded, lines = _parse_lines(data + b"\n", source)
+            recorded, lines = _parse_journal_bytes(data + b"\n", source)
             return recorded, lines[: len(data)], b""
-    return *_parse_lines(whole + line_end, source), last
+    return *_parse_journal_bytes(whole + line_end, source), last
 
 
-def _parse_lines(data: bytes, source: Path) -> tuple[Recorded, bytes]:
+def _parse_journal_bytes(data: bytes, source: Path) -> tuple[Recorded, bytes]:
     if not data:
         raise JournalError(
             f"{source}: nothing is recorded yet; if its process has ended, start the run again"

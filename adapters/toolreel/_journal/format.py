@@ -71,7 +71,7 @@ def withhold_result(event: ToolReturned, reason: Reason) -> ToolReturned:
     return replace(event, output=canonical(tree), parts=())
 
 
-def is_withheld(event: Event) -> bool:
+def is_withheld_result(event: Event) -> bool:
     return isinstance(event, ToolReturned) and any(
         withhold_result(event, reason) == event for reason in _EXPLAINED
     )
@@ -273,12 +273,12 @@ def parse_journal(text: str, source: str = "journal") -> Recorded:
         header["toolreel_journal"], VERSION, f"{place}: a journal", "record it again", JournalError
     )
     try:
-        return _read_lines(header, lines, source)
+        return _parse_journal_lines(header, lines, source)
     except CodecError as error:
         raise JournalError(str(error)) from None
 
 
-def _read_lines(header: Mapping[str, Json], lines: Sequence[str], source: str) -> Recorded:
+def _parse_journal_lines(header: Mapping[str, Json], lines: Sequence[str], source: str) -> Recorded:
     trees: dict[int, Mapping[str, Json]] = {}
     blobs: dict[str, str] = {}
     for number, line in enumerate(lines[1:], 2):

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias, assert_never
 
-from toolreel._driver import Run, outcome_in_words, run_figures
-from toolreel._internal import printable
+from toolreel._driver import Run, outcome_in_words, run_statistics_as_text
+from toolreel._internal import printable_text
 from toolreel._replay.trace import Trace
 from toolreel_core._conversation import (
     AssistantMessage,
@@ -168,7 +168,7 @@ _TICKS = re.compile(r"`+")
 def markdown_transcript(run: Run) -> str:
     """What models and tools said is in fences longer than any in it, so no text of theirs is markup."""
     words, hint, *_ = outcome_in_words(run.outcome)
-    figures = ", ".join(f"{name} {text}" for name, text in run_figures(run).items())
+    figures = ", ".join(f"{name} {text}" for name, text in run_statistics_as_text(run).items())
     head = (
         f"# {run.outcome.name}: {_escaped_markdown_line(words)}",
         f"Model {_inline_code(run.state.present.model)}, {figures}.",
@@ -205,21 +205,21 @@ def _pretty_json(text: str) -> str:
 
 
 def _escaped_markdown_line(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>#|!&])", r"\\\1", " ".join(printable(text).split()))
+    return re.sub(r"([\\`*_{}\[\]<>#|!&])", r"\\\1", " ".join(printable_text(text).split()))
 
 
 def _inline_code(text: str) -> str:
-    line = " ".join(printable(text).split())
-    ticks = "`" * (_longest_fence(line) + 1)
+    line = " ".join(printable_text(text).split())
+    ticks = "`" * (_longest_fence_length(line) + 1)
     return f"{ticks} {line} {ticks}" if "`" in line else f"{ticks}{line}{ticks}"
 
 
 def _fenced_block(text: str, language: str) -> str:
     """A block that its own text cannot close."""
-    shown = printable(text)
-    fence = "`" * max(3, _longest_fence(shown) + 1)
+    shown = printable_text(text)
+    fence = "`" * max(3, _longest_fence_length(shown) + 1)
     return f"{fence}{language}\n{shown}\n{fence}"
 
 
-def _longest_fence(text: str) -> int:
+def _longest_fence_length(text: str) -> int:
     return max(map(len, _TICKS.findall(text)), default=0)

@@ -88,7 +88,7 @@ class Changes:
             model=was.model if self.model is None else self.model,
             # The recorded price is of the recorded model alone.
             price=self.preset.price or (was.price if self.model in {None, was.model} else None),
-            messages=_changed_messages(was.messages, self.prompt, self.system),
+            messages=_messages_with_replaced_prompts(was.messages, self.prompt, self.system),
             options=_object_text("options", was.options, options),
             tools=tools,
             config=Preset(config=exact_config_patch(was.config)).merged(self.preset).config_with(self.config),
@@ -103,7 +103,7 @@ class Changes:
 NOTHING_CHANGED = Changes()
 
 
-def _changed_messages(
+def _messages_with_replaced_prompts(
     was: tuple[Message, ...], prompt: str | None, system: str | None
 ) -> tuple[Message, ...]:
     messages = [*was]
@@ -136,7 +136,7 @@ class Stop:
     why: str
 
 
-def answer_from_record(run: Underway, record: Iterable[Traced]) -> Stop | None:
+def answer_run_from_record(run: Underway, record: Iterable[Traced]) -> Stop | None:
     """Answer a run from recorded events until one answers no pending effect, or the run has ended."""
     for traced in record:
         over, then = isinstance(run.state.phase, Settled), traced.effect
@@ -146,22 +146,24 @@ def answer_from_record(run: Underway, record: Iterable[Traced]) -> Stop | None:
         if then is None and (over or isinstance(event, events.CancelRequested | events.UserSpoke)):
             run.take_event(None, event)
             continue
-        equivalent = [effect for effect in run.wanted.values() if _asks_for_the_same(effect, then)]
+        equivalent = [effect for effect in run.wanted.values() if _is_equivalent_effect(effect, then)]
         if not equivalent:
             what = f"answers {describe_effect(then)}" if then else "has an answer that came after its end"
-            return None if over else Stop(traced.record.n, f"the record {what}; {_phase_and_wants(run)}")
+            return (
+                None if over else Stop(traced.record.n, f"the record {what}; {_phase_and_effects_text(run)}")
+            )
         same_ref = (effect for effect in equivalent if then and effect.ref == then.ref)
         effect = next(same_ref, equivalent[0])
         run.take_event(effect, replace(event, ref=effect.ref))
     return None
 
 
-def _phase_and_wants(run: Underway) -> str:
+def _phase_and_effects_text(run: Underway) -> str:
     wants = " and ".join(describe_effect(effect) for effect in run.wanted.values())
     return f"the run is in phase {type(run.state.phase).__name__} and wants {wants or 'nothing'}"
 
 
-def _asks_for_the_same(now: Wanted, then: Wanted | None) -> bool:
+def _is_equivalent_effect(now: Wanted, then: Wanted | None) -> bool:
     if isinstance(now, RunTool | AskApproval) and isinstance(then, RunTool | AskApproval):
         return (type(now), now.name, now.arguments) == (type(then), then.name, then.arguments)
     return type(now) is type(then)
@@ -200,21 +202,21 @@ class Forked:
 
 
 def fork_without_continuing(source: Source, at: int, changes: Changes = NOTHING_CHANGED) -> Forked:
-    trace, run = _replay_kept_events(source, at, changes)
+    trace, run = _replay_events_before_fork(source, at, changes)
     return Forked(trace.recorded, len(run.answered), tuple(run.answered), run.run)
 
 
-def _replay_kept_events(source: Source, at: int, changes: Changes) -> tuple[Trace, Underway]:
+def _replay_events_before_fork(source: Source, at: int, changes: Changes) -> tuple[Trace, Underway]:
     trace = retrace(load_recorded_run(source))
     if not 0 <= at <= len(trace.events):
         raise _fork_error(trace, f"there is no event {at} to fork at")
     kept = [*trace.events[:at]]
     if changes.tool_result is not None:
-        _change_last(trace, kept, events.ToolReturned, "result of a tool", output=changes.tool_result)
+        _change_last_event(trace, kept, events.ToolReturned, "result of a tool", output=changes.tool_result)
     if changes.said is not None:
-        _change_last(trace, kept, events.UserSpoke, "message of the user", content=changes.said)
+        _change_last_event(trace, kept, events.UserSpoke, "message of the user", content=changes.said)
     run = Underway(changes.plan(trace.recorded.plan))
-    stop = answer_from_record(run, kept)
+    stop = answer_run_from_record(run, kept)
     if (reached := len(run.answered)) < len(kept):
         outcome = run.run.state.outcome
         why = f"the run is in phase Settled after event {reached}, as {outcome.name}" if outcome else ""
@@ -255,20 +257,20 @@ def fork(
     :raises AdapterError: if a record cannot be read
     :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan
     """
-    trace, run = _replay_kept_events(source, at, changes)
+    trace, run = _replay_events_before_fork(source, at, changes)
     kept, stop = len(run.answered), None
     if performer is not None:
         go_on(run.state, performer, journal=run, observe=observe)
     else:
         other = trace if answers is None else retrace(load_recorded_run(answers))
-        stop = answer_from_record(run, other.events[kept:])
+        stop = answer_run_from_record(run, other.events[kept:])
         if stop is None and not isinstance(run.state.phase, Settled):
             end = len(other.events) + 1
-            stop = Stop(end, f"the record has no event {end}; {_phase_and_wants(run)}")
+            stop = Stop(end, f"the record has no event {end}; {_phase_and_effects_text(run)}")
     return Forked(trace.recorded, kept, tuple(run.answered), run.run, stop)
 
 
-def _change_last(
+def _change_last_event(
     trace: Trace,
     kept: list[Traced],
     kind: type[events.ToolReturned | events.UserSpoke],

@@ -37,7 +37,7 @@ from toolreel._driver import (
     secrets_of_ports,
     speak,
 )
-from toolreel._journal import Record, Recorded, is_withheld
+from toolreel._journal import Record, Recorded, is_withheld_result
 from toolreel._replay.trace import join_runs, retrace
 from toolreel.cassette import Vary, apply_rules_to_body
 from toolreel_core._errors import ReplayMismatch
@@ -152,7 +152,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost]):
                 f"from line {first.line} ({first.kind}) on"
             )
 
-    def _take_line(self, effect: Wanted) -> tuple[Record, bool] | None:
+    def _take_recorded_line(self, effect: Wanted) -> tuple[Record, bool] | None:
         """The line that answers the effect, else the first unused one, and which of them it is.
 
         Parallel effects may come in any order, so the fingerprint is searched in all unused lines. The first
@@ -221,14 +221,14 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost]):
         return done
 
     async def _perform(self, effect: Wanted) -> Event | None:
-        line = self._take_line(effect)
+        line = self._take_recorded_line(effect)
         if line is None:
             return None
         endpoint: Any = self._answering_endpoint(effect, line[0])
         if endpoint:
             return self._checked_event(effect, *line, await await_if_awaitable(endpoint.send(effect)))
         event, tools = self._checked_event(effect, *line), cast("Any", self._tools)
-        if tools is None or not isinstance(event, ToolReturned) or is_withheld(event):
+        if tools is None or not isinstance(event, ToolReturned) or is_withheld_result(event):
             return event
         return with_recorded_time(await await_if_awaitable(tools.run(effect)), line[0])
 

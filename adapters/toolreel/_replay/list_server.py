@@ -28,7 +28,7 @@ from toolreel._internal import (
     escape_hidden_characters,
     listening_socket,
     page_app,
-    printable,
+    printable_text,
     server_config,
 )
 from toolreel._journal import Recorded, Source, parse_unclosed_journal, read_journal
@@ -81,7 +81,7 @@ class RecordingList:
         """By name: the file as it was read, and what is known of it; ``None``: it is no recording."""
         self._lock = Lock()
 
-    def list_lines(self, seconds: float) -> Json:
+    def read_recording_rows(self, seconds: float) -> Json:
         """Read recordings that are new or have changed, the newest first, for so long; one in any case.
 
         :param seconds: how long to read for, one recording in any case
@@ -228,7 +228,9 @@ class ListServer:
             case "/":
                 return Page(200, recordings_list_page(self._title), "text/html")
             case "/lines":
-                return Page(200, json.dumps(self._recordings.list_lines(_SECONDS)), "application/json")
+                return Page(
+                    200, json.dumps(self._recordings.read_recording_rows(_SECONDS)), "application/json"
+                )
             case "/view":
                 return self._run_page(query.get("name", []))
             case _:
@@ -248,7 +250,7 @@ class ListServer:
             return Page(200, recording_page(*sources), "text/html")
         except (ToolreelError, OSError) as error:
             status = 501 if isinstance(error, MissingExtra) else 422
-            return Page(status, f"It cannot be shown: {printable(str(error))}", "text/plain")
+            return Page(status, f"It cannot be shown: {printable_text(str(error))}", "text/plain")
 
     def _is_valid_token(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), self._token.encode())

@@ -58,7 +58,7 @@ class RecordedFiles:
                 self.refused = error
         if self.refused or not keep:
             if self.journal.holds_results and (self.refused or not ended):
-                self.left = self.journal.leave()
+                self.left = self.journal.close_without_renaming()
             else:
                 self.journal.discard()
             return ()
@@ -100,7 +100,7 @@ class ResumedFiles:
         """What was recorded before is kept in any case."""
         self.refused = self.journal.failure
         if self.refused:
-            self.left = self.journal.leave()
+            self.left = self.journal.close_without_renaming()
             return ()
         self.journal.close()
         if self.tape:
@@ -113,14 +113,14 @@ class ResumedFiles:
 
 def check_not_recorded(cassette: Path) -> None:
     for existing in (cassette, journal_path(cassette)):
-        if existing.exists() and not _never_answered(journal_path(cassette)):
+        if existing.exists() and not _lacks_any_model_reply(journal_path(cassette)):
             raise CassetteError(
                 f"{existing} exists already: record under another name, or replace it with --overwrite "
                 "(overwrite=True)"
             )
 
 
-def _never_answered(journal: Path) -> bool:
+def _lacks_any_model_reply(journal: Path) -> bool:
     """Whether a run ended without any reply of a model: a wrong key, URL or model left it."""
     try:
         run = retrace(read_journal(journal)).run

@@ -182,7 +182,7 @@ class _Tape:
         if self._exact or not self._has_next_exchange_of_run():
             return
         exchange = self.exchanges[self.at]
-        if self._new_results():
+        if self._new_tool_messages():
             raise ReplayMismatch(
                 f"{self._path}: {exchange.name} has results of tools, but the reducer's run has ended before "
                 "it; if the calls were written as text, name the preset or the text_dialects that read them"
@@ -220,7 +220,7 @@ class _Tape:
             self._requests[at] = _request_content(self.exchanges[at])
         return self._requests[at]
 
-    def _new_results(self) -> list[ToolMessage]:
+    def _new_tool_messages(self) -> list[ToolMessage]:
         before, now = (self._recorded_request(at)[1] for at in (self.at - 1, self.at))
         return [message for message in now[len(before) :] if isinstance(message, ToolMessage)]
 
@@ -238,12 +238,12 @@ class _Tape:
         if not self._has_next_exchange_of_run():
             return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
-        results = self._new_results()
+        results = self._new_tool_messages()
         own = [message for message in results if message.call_id == effect.call_id]
         in_order = results[self._results : self._results + 1]
         self._results += 1
         for message in own or in_order:
-            return events.ToolReturned(effect.ref, _tool_output(message.content))
+            return events.ToolReturned(effect.ref, _output_without_envelope(message.content))
         raise JournalError(
             f"{self._path}: {exchange.name} holds no result of {effect.name}({effect.arguments}); "
             "run the tools for real (--tools MODULE:ATTR)"
@@ -289,7 +289,7 @@ def _request_content(exchange: Exchange) -> tuple[Tree, Sequence[Message]]:
 def _plain_message(message: Message) -> Json:
     match message:
         case ToolMessage():
-            return {"role": "tool", "content": _parse_value(_tool_output(message.content))}
+            return {"role": "tool", "content": _parse_value(_output_without_envelope(message.content))}
         case AssistantMessage(calls=[_, *_]):  # text next to calls is noted by a run, and not written back
             calls: list[Json] = [
                 {"name": call.name, "arguments": _parse_value(call.arguments)} for call in message.calls
@@ -299,7 +299,7 @@ def _plain_message(message: Message) -> Json:
             return {"role": wire_tree(message)["role"], "content": readable_content(message)}
 
 
-def _tool_output(content: str) -> str:
+def _output_without_envelope(content: str) -> str:
     tree = _parse_value(content)
     match tree:
         case {"ok": True, "tool_name": _, "data": {"value": value, **further}, "errors": []} if not further:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolreel._driver import Run
-from toolreel._internal import MissingExtra, counted
+from toolreel._internal import MissingExtra, count_with_noun
 from toolreel._journal import (
     MemoryJournal,
     Recorded,
@@ -52,7 +52,7 @@ class Replayed:
     @property
     def proof(self) -> str:
         """The result in one line: driver, number of events, digest of the journal."""
-        events = counted(len(self.recorded.records), "event")
+        events = count_with_noun(len(self.recorded.records), "event")
         return f"identical on {self.driver}: {events}, journal {self.recorded.digest[:16]}"
 
 

@@ -214,8 +214,8 @@ def diff(a: Source, b: Source) -> Difference:
     one, other = retrace(load_recorded_run(a)), retrace(load_recorded_run(b))
     turns = zip_longest(_actions_by_turn(one.run), _actions_by_turn(other.run), fillvalue=())
     return Difference(
-        _run_side(one),
-        _run_side(other),
+        _diff_side_of_run(one),
+        _diff_side_of_run(other),
         plan_changes(one.recorded.plan, other.recorded.plan),
         _first_divergence(one, other),
         tuple(TurnPair(number, *pair) for number, pair in enumerate(turns, 1)),
@@ -232,19 +232,19 @@ def _first_divergence(one: Trace, other: Trace) -> Divergence | None:
             return Divergence(a.record.n, turn, cast("Aspect", aspect), changed, a.summary, b.summary)
     both = min(len(one.events), len(other.events))
     for following in (*one.events[both:], *other.events[both:])[:1]:
-        lines = (_event_or_end(trace, both) for trace in (one, other))
+        lines = (_event_or_end_in_words(trace, both) for trace in (one, other))
         return Divergence(both + 1, following.before.tally.turns, "end", (), *lines)
     return None
 
 
-def _event_or_end(trace: Trace, at: int) -> str:
+def _event_or_end_in_words(trace: Trace, at: int) -> str:
     if at < len(trace.events):
         return trace.events[at].summary
     outcome = trace.run.state.outcome
     return f"no event: {'the run rests' if outcome is None else f'the run has ended as {outcome.name}'}"
 
 
-def _run_side(trace: Trace) -> Side:
+def _diff_side_of_run(trace: Trace) -> Side:
     outcome = trace.run.state.outcome
     return Side(trace.recorded.source, len(trace.events), outcome.name if outcome else "unfinished")
 

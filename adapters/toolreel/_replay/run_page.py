@@ -14,15 +14,15 @@ from tempfile import mkdtemp
 from toolreel._driver import Run
 from toolreel._internal import (
     AdapterError,
-    asset,
     compressed_element,
     compressed_json,
-    json_element,
+    json_script_element,
     map_tree_texts,
     open_in_browser,
-    printable,
-    shortened,
+    printable_text,
+    read_asset_text,
     standalone_page,
+    with_shortened_texts,
 )
 from toolreel._journal import Source, journal_path, load_recorded_run
 from toolreel._replay.run_diff import diff
@@ -50,7 +50,7 @@ def runs_page(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIM
     for longest in _LONGEST:
         if sum(map(len, elements)) <= limit:
             break
-        shorter = partial(shortened, longest=longest)
+        shorter = partial(with_shortened_texts, longest=longest)
         elements = [*_script_elements(run.map_values(shorter) for run in runs)]
     about: list[Json] = [
         {"key": each.key, "parent": each.parent, "quoted": shlex.quote(str(each.head["name"]))}
@@ -64,9 +64,9 @@ def runs_page(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIM
         "<noscript><p>The turns are shown by a script, which your browser does not run: "
         "<code>toolreel explain</code> says the same.</p></noscript>\n"
         '<main id="turns"></main>',
-        styles=(asset("toolreel._replay", "page.css"),),
-        scripts=(asset("toolreel._replay", "page.js"),),
-        data=(json_element("page", page), *elements),
+        styles=(read_asset_text("toolreel._replay", "page.css"),),
+        scripts=(read_asset_text("toolreel._replay", "page.js"),),
+        data=(json_script_element("page", page), *elements),
         pictures=True,
     )
 
@@ -78,22 +78,22 @@ def recordings_list_page(title: str) -> str:
     """
     body = (
         '<a class="skip" href="#recordings">To the list</a>\n'
-        f"<header><h1>{escape(printable(title))}</h1></header>\n"
+        f"<header><h1>{escape(printable_text(title))}</h1></header>\n"
         "<noscript><p>The list is shown by a script, which your browser does not run.</p></noscript>\n"
         '<main id="recordings" class="listed"></main>'
     )
     return standalone_page(
         f"{title} – toolreel",
         body,
-        styles=(asset("toolreel._replay", "page.css"),),
-        scripts=(asset("toolreel._replay", "page.js"),),
+        styles=(read_asset_text("toolreel._replay", "page.css"),),
+        scripts=(read_asset_text("toolreel._replay", "page.js"),),
         asks=True,
     )
 
 
 def _script_elements(runs: Iterable[RunTree]) -> Iterator[str]:
     for number, run in enumerate(runs):
-        yield json_element(f"run-{number}", run.head)
+        yield json_script_element(f"run-{number}", run.head)
         turns: list[Json] = [[turn, steps] for turn, steps in run.steps]
         for name, values, size in (("turns", turns, _TURNS), ("items", run.items, _ITEMS)):
             for at, first in enumerate(range(0, len(values), size)):
@@ -207,7 +207,10 @@ def recording_name(source: Source) -> str:
 
 
 def _named_traces(source: Source) -> Iterator[tuple[str, Trace]]:
-    if isinstance(source, Path | str) and (cassette := _cassette_without_journal(Path(source))) is not None:
+    if (
+        isinstance(source, Path | str)
+        and (cassette := _path_of_cassette_without_journal(Path(source))) is not None
+    ):
         from toolreel._replay.recovered_runs import recover_runs
         from toolreel.cassette import Session
 
@@ -217,6 +220,6 @@ def _named_traces(source: Source) -> Iterator[tuple[str, Trace]]:
         yield recording_name(source), retrace(load_recorded_run(source))
 
 
-def _cassette_without_journal(path: Path) -> Path | None:
+def _path_of_cassette_without_journal(path: Path) -> Path | None:
     cassette = path if path.suffix == ".yaml" else path.with_name(f"{path.name}.yaml")
     return cassette if cassette.is_file() and not journal_path(cassette).exists() else None

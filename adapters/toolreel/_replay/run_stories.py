@@ -220,7 +220,7 @@ def note_line(note: Note) -> str:
     return f"{type(note).__name__}: {', '.join(shown)}".removesuffix(": ")
 
 
-def notes_for_page(found: Iterable[Note]) -> list[Json]:
+def note_rows_for_page(found: Iterable[Note]) -> list[Json]:
     """The notes that are not silent, as lists of level, kind and sentence."""
     told = ((type(note).__name__, *note_sentence(note)) for note in found)
     return [[level, kind, words] for kind, level, words in told if level != "silent"]

@@ -8,11 +8,11 @@ from difflib import SequenceMatcher
 from itertools import chain, islice, zip_longest
 from typing import Literal, NamedTuple, TypeAlias, assert_never
 
-from toolreel._driver import Resting, Run, Wanted, run_figures
+from toolreel._driver import Resting, Run, Wanted, run_statistics_as_text
 from toolreel._replay.run_stories import (
     deciding_event,
     explain_outcome,
-    notes_for_page,
+    note_rows_for_page,
     run_warnings,
     setting_text,
 )
@@ -118,7 +118,7 @@ def _event_steps(traced: Traced, items: NumberedItems, options: dict[str, int]) 
             **({"system": request.sent.system.decode()} if request.sent.system else {}),
         }
     times: Tree = {} if lap is None else {"ms": lap.ms, "first_ms": lap.first_ms}
-    yield {**_event_tree(traced, items), "notes": notes_for_page(traced.notes), **times}
+    yield {**_event_tree(traced, items), "notes": note_rows_for_page(traced.notes), **times}
 
 
 def _event_tree(traced: Traced, items: NumberedItems) -> Tree:
@@ -198,7 +198,7 @@ def _run_tree_head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]
         "rule": words.rule,
         "settings": [*map(list, settings.items())],
         "answer": run.text,
-        "figures": [*map(list, run_figures(run).items())],
+        "figures": [*map(list, run_statistics_as_text(run).items())],
         "warnings": [*map(list, run_warnings(run))],
         "exchanges": 1 + sum(isinstance(note, notes.ExchangeBegan) for note in run.notes),
         "opening": [items.add_message(message) for message in plan.messages],
@@ -290,17 +290,17 @@ class NumberedItems:
 
         :param stored: as it was when the request was made; histories only grow from call to call
         """
-        was, now = self._stored_numbers(request, stored), self._sent_numbers(request)
+        was, now = self._numbers_of_stored_messages(request, stored), self._sent_numbers(request)
         begin = _common_prefix_length(was, now)
         end = min(_common_prefix_length(was[::-1], now[::-1]), min(len(was), len(now)) - begin)
         middle = self._pair_items(was[begin : len(was) - end], now[begin : len(now) - end])
         return [
-            *_unchanged_ranges(now[:begin]),
+            *_ranges_of_consecutive_numbers(now[:begin]),
             *self._item_ranges(middle),
-            *_unchanged_ranges(now[len(now) - end :]),
+            *_ranges_of_consecutive_numbers(now[len(now) - end :]),
         ]
 
-    def _stored_numbers(self, request: Request, stored: Transcript) -> list[int]:
+    def _numbers_of_stored_messages(self, request: Request, stored: Transcript) -> list[int]:
         """The stored messages as any provider of that form gets them, without quirks."""
         count = len(stored.messages)
         if request.form != "chat_completions":
@@ -363,7 +363,7 @@ def _common_prefix_length(one: Sequence[int], other: Sequence[int]) -> int:
     return next(at for at in range(short) if one[at] != other[at])
 
 
-def _unchanged_ranges(numbers: Sequence[int]) -> Iterator[ItemRange]:
+def _ranges_of_consecutive_numbers(numbers: Sequence[int]) -> Iterator[ItemRange]:
     first = 0
     while first < len(numbers):
         # Mostly all of them count up, which is seen at once.

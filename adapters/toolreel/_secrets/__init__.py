@@ -12,7 +12,7 @@ if TYPE_CHECKING:
         key_notice,
         known_secrets,
         scrubbed_url,
-        secrets_sent,
+        secrets_in_request,
         url_safe_to_log,
     )
     from toolreel._secrets.rules import (
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from toolreel._secrets.scan import (
         Leak,
         body_texts,
+        check_line_for_secrets,
         leaks,
         leaks_with_places,
-        line_texts,
-        refuse_secrets,
         secrets_in,
+        texts_in_journal_line,
         tree_texts,
     )
     from toolreel._secrets.scrubbing import (

@@ -127,12 +127,12 @@ def key_notice(name: str, key: str) -> str:
     return f"The value of {name} is short, or what servers without keys take, so it may be in the recording."
 
 
-def secrets_sent(url: str, headers: Mapping[str, str], known: Collection[str] = ()) -> dict[str, str]:
+def secrets_in_request(url: str, headers: Mapping[str, str], known: Collection[str] = ()) -> dict[str, str]:
     """The credentials in a request, by their location; a server may echo them in a body.
 
     :param known: further headers that hold a key, in lower case
 
-    >>> secrets_sent("http://a/?key=1a2b3c4d5e6f", {"Authorization": "Bearer abcdefgh1234"})
+    >>> secrets_in_request("http://a/?key=1a2b3c4d5e6f", {"Authorization": "Bearer abcdefgh1234"})
     {'the header authorization': 'abcdefgh1234', 'the parameter key': '1a2b3c4d5e6f'}
     """
     parts = urlsplit(url)
@@ -141,16 +141,16 @@ def secrets_sent(url: str, headers: Mapping[str, str], known: Collection[str] = 
         is_key = name.lower() in known or bool(_KEY_HEADER.fullmatch(name))
         if is_key or _SECRET_HEADER.fullmatch(name):
             credential = _SCHEME.sub("", value.strip(), count=1)
-            found |= _credential_by_place(f"the header {name.lower()}", credential, is_key=is_key)
+            found |= _credential_if_secret(f"the header {name.lower()}", credential, is_key=is_key)
     for name, value in parse_qsl(parts.query) if parts.query else ():
         is_key = bool(_KEY_PARAMETER.fullmatch(name))
         if is_key or is_secret_parameter(name):
-            found |= _credential_by_place(f"the parameter {name}", value, is_key=is_key)
+            found |= _credential_if_secret(f"the parameter {name}", value, is_key=is_key)
     password = unquote(parts.netloc.rpartition("@")[0].partition(":")[2])
-    return found | _credential_by_place("the URL", password, is_key=False)
+    return found | _credential_if_secret("the URL", password, is_key=False)
 
 
-def _credential_by_place(place: str, value: str, *, is_key: bool) -> dict[str, str]:
+def _credential_if_secret(place: str, value: str, *, is_key: bool) -> dict[str, str]:
     """A credential by its place, unless it may occur by chance: then it is no secret."""
     if is_key:
         return api_key_if_secret(place, value)

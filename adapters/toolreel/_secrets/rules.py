@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from toolreel._internal import SecretRulesError, read_file, read_toml
+from toolreel._internal import SecretRulesError, read_text_file, read_toml
 from toolreel_core._config_checks import Table, matches_wildcard
 from toolreel_core._lazy_pattern import lazy_pattern
 
@@ -98,7 +98,7 @@ def _is_basic_auth_value(text: str, _before: str) -> bool:
         return False
 
 
-def _is_real(text: str, _before: str) -> bool:
+def _is_real_password(text: str, _before: str) -> bool:
     return text.lower() not in _PLAIN_PASSWORDS and not PLACEHOLDER.search(text)
 
 
@@ -108,7 +108,7 @@ _PROOFS: Mapping[str, Proof] = {
     "digit": lambda text, _: bool(re.search(r"\d", text)),  # nearly all keys have one, few names do
     "key": _is_api_key,
     "password": _is_password,
-    "real": _is_real,
+    "real": _is_real_password,
 }
 
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))"
@@ -154,7 +154,7 @@ _PARTS = {"{colon}": _COLON, "{word}": _WORD, "{logins}": LOGIN_NAMES, "{keys}":
 
 
 @lru_cache(maxsize=1)
-def shipped_shapes() -> tuple[Shape, ...]:
+def built_in_secret_shapes() -> tuple[Shape, ...]:
     text = files("toolreel._secrets").joinpath("shapes.toml").read_text("utf-8")
     shapes = []
     for entry in tomllib.loads(text)["shape"]:
@@ -198,7 +198,7 @@ class SecretRules:
     """Texts that are not secrets, with ``*`` as a wildcard."""
     variables: tuple[str, ...] = ()
     """More environment variables with secret values."""
-    shapes: tuple[Shape, ...] = field(default_factory=shipped_shapes)
+    shapes: tuple[Shape, ...] = field(default_factory=built_in_secret_shapes)
 
     def allows(self, secret: str) -> bool:
         return any(matches_wildcard(pattern, secret) for pattern in self.allowed)
@@ -221,25 +221,27 @@ def read_rules(path: Path, _changed: int = 0) -> SecretRules:
     :param _changed: the time of its last change, which makes the cache read an edited file again
     """
     missing = f"is missing (named by {VARIABLE})"
-    return read_toml(str(path), read_file(path, SecretRulesError, missing), _parse_rules, SecretRulesError)
+    return read_toml(
+        str(path), read_text_file(path, SecretRulesError, missing), _parse_rules, SecretRulesError
+    )
 
 
 def _parse_rules(tree: Mapping[str, Any]) -> SecretRules:
     table = Table.of(tree).only("allow", "emails", "patterns", "variables")
     allowed = table.names("allow")
     if not all(text.strip("*") for text in allowed):
-        raise table.complaint("allows every text", "allow")
+        raise table.error_at("allows every text", "allow")
     patterns = table.table("patterns")
     own = [_custom_shape(kind, patterns) for kind in patterns.values]
     emails = [EMAIL] * bool(table.value("emails", bool))
-    return SecretRules(allowed, table.names("variables"), (*own, *shipped_shapes(), *emails))
+    return SecretRules(allowed, table.names("variables"), (*own, *built_in_secret_shapes(), *emails))
 
 
 def _custom_shape(kind: str, patterns: Table) -> Shape:
     try:
         compiled = re.compile(patterns.text(kind))
     except re.error as error:
-        raise patterns.complaint(f"not a regular expression: {error}", kind) from None
+        raise patterns.error_at(f"not a regular expression: {error}", kind) from None
     if compiled.search(""):
-        raise patterns.complaint("expected a regular expression that fits no empty text", kind)
+        raise patterns.error_at("expected a regular expression that fits no empty text", kind)
     return Shape(kind, compiled, ())

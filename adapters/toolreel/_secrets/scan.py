@@ -47,12 +47,12 @@ def leaks(text: str, known: Mapping[str, str]) -> tuple[Leak, ...]:
 
 
 def secrets_in(text: str, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for start, end, kind in _secret_spans(text, _shapes_in([text], known)):
+    for start, end, kind in _secret_spans(text, _secret_shapes_to_search([text], known)):
         yield kind, text[start:end]
 
 
 def _leaks_among(texts: Sequence[tuple[str, str]], known: Mapping[str, str]) -> Iterator[tuple[str, Leak]]:
-    shapes = _shapes_in([text for _, text in texts], known)
+    shapes = _secret_shapes_to_search([text for _, text in texts], known)
     for place, text in texts if shapes else ():
         for start, _, kind in _secret_spans(text, shapes):
             yield place, Leak(kind, text.count("\n", 0, start) + 1)
@@ -79,7 +79,7 @@ def _known_value_shape(name: str, value: str) -> Shape:
     return Shape(f"value of {name}", pattern, written, in_blobs=True)
 
 
-def _shapes_in(texts: Collection[str], known: Mapping[str, str]) -> list[Shape]:
+def _secret_shapes_to_search(texts: Collection[str], known: Mapping[str, str]) -> list[Shape]:
     """The shapes to look for, without those that match in none of some texts.
 
     Nearly all texts hold no secret, and most of what a search costs is to begin it, once for each text and
@@ -120,7 +120,7 @@ def body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:
             yield f"{place}, put together", content
 
 
-def line_texts(line: str) -> Iterator[tuple[str, str]]:
+def texts_in_journal_line(line: str) -> Iterator[tuple[str, str]]:
     yield from _texts_in_json("", line)
     match read_json(line).value_or(None):
         case {"event": {"body": str() as body}}:
@@ -163,9 +163,11 @@ def unseen_texts(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[t
         seen.add(text)
 
 
-def refuse_secrets(line: str, known: Mapping[str, str], where: str, blobs: Iterable[Blob] = ()) -> None:
+def check_line_for_secrets(
+    line: str, known: Mapping[str, str], where: str, blobs: Iterable[Blob] = ()
+) -> None:
     """Patterns match random bytes by chance, so blobs are searched for known secrets only."""
-    for place, leak in leaks_with_places(line_texts(line), known):
+    for place, leak in leaks_with_places(texts_in_journal_line(line), known):
         raise SecretFound(
             f"{where}: not written, it holds {leak.kind} at {place or 'the top'}; "
             "keep secrets out of prompts and tool results"
@@ -210,7 +212,7 @@ def _add_leaves(found: _Found, place: str, value: Json, nested: int) -> None:
         else:
             found.append((place, value))
     elif isinstance(value, dict):
-        if len(value) == 2 and (packed := _base64_part(value)):
+        if len(value) == 2 and (packed := _base64_key_and_data_url(value)):
             part, text = packed
             found.append((f"{place}.{part}", text))
             return
@@ -228,7 +230,7 @@ def _add_leaves(found: _Found, place: str, value: Json, nested: int) -> None:
         found.append((place, str(value)))
 
 
-def _base64_part(value: Mapping[str, Json]) -> tuple[str, str] | None:
+def _base64_key_and_data_url(value: Mapping[str, Json]) -> tuple[str, str] | None:
     """The key and the text of what is Base64, unless the value is something else."""
     match value:
         case {"data": str() as base64, "format": str() as form}:  # audio in a message

@@ -112,7 +112,7 @@ class _Piece:
         self.text = self.holders[-1][self.path[-1]] = f"{self.text[:start]}{text}{self.text[end:]}"
 
 
-def _pieces_in(frame: Json, number: int = 0) -> list[_Piece]:
+def _text_pieces_in_frame(frame: Json, number: int = 0) -> list[_Piece]:
     pieces = list[_Piece]()
 
     def add(value: Any, path: tuple[Any, ...], holders: tuple[Any, ...]) -> None:  # noqa: ANN401 - JSON
@@ -160,10 +160,12 @@ def joined_stream_texts(text: str) -> tuple[str, ...]:
     """
     frames = [*_frames_in(text)]
     if frames:
-        groups = _joinable_groups(piece for frame in frames for piece in _pieces_in(frame))
+        groups = _joinable_groups(piece for frame in frames for piece in _text_pieces_in_frame(frame))
     else:
         whole = read_json(text).value_or(()) if text.lstrip()[:1] == "{" else ()
-        parts = (each for each in _pieces_in(whole) if each.indexes_in_path and each.names[-1] in _PARTS)
+        parts = (
+            each for each in _text_pieces_in_frame(whole) if each.indexes_in_path and each.names[-1] in _PARTS
+        )
         groups = (group for group in _joinable_groups(parts) if len(group) > 1)
     return tuple(dict.fromkeys("".join(piece.text for piece in group) for group in groups))
 
@@ -237,7 +239,7 @@ class RunningScrub:
     def feed(self, text: str) -> str:
         mask_table = _mask_table(self._known)
         text = _masked(self._held + text, mask_table)
-        passing = len(text) - _begun_length(text, mask_table)
+        passing = len(text) - _unfinished_secret_length(text, mask_table)
         self._held = text[passing:]
         return text[:passing]
 
@@ -269,7 +271,7 @@ class RunningBodyScrub:
         arrived = "".join(self._arrived)
         *lines, rest = _LINE_ENDS.split(arrived)
         if self._is_document is None and arrived.lstrip()[:1] in ("{", "["):
-            self._is_document = _frame_in(lines[0])[0] is None
+            self._is_document = _json_and_span_in_line(lines[0])[0] is None
             if self._is_document:
                 return ""
         self._arrived = [rest]
@@ -282,13 +284,14 @@ class RunningBodyScrub:
     def _release_lines(self, lines: list[str], *, last: bool) -> str:
         """The lines that hold no beginning of a secret, without those that hold one."""
         lines = self._held + lines
-        frames = [_frame_in(line) for line in lines]
-        pieces = [piece for at, (frame, _) in enumerate(frames) for piece in _pieces_in(frame, at)]
+        frames = [_json_and_span_in_line(line) for line in lines]
+        pieces = [piece for at, (frame, _) in enumerate(frames) for piece in _text_pieces_in_frame(frame, at)]
         # Most texts begin no secret, and need not be joined with others.
         beginnings = {
             text
             for text in {piece.text for piece in pieces}
-            if _begun_length(text, self._mask_table) or any(each in text for each, _ in self._mask_table)
+            if _unfinished_secret_length(text, self._mask_table)
+            or any(each in text for each, _ in self._mask_table)
         }
         begun = {piece.names[-1] for piece in pieces if piece.text in beginnings}
         passing, masked = len(lines), set[int]()
@@ -322,7 +325,7 @@ class RunningBodyScrub:
 
     def _first_line_to_hold(self, group: list[_Piece], nothing: int) -> int:
         """The first line that may begin a secret which is spelt by this group, if one does."""
-        overlap = _begun_length("".join(piece.text for piece in group), self._mask_table)
+        overlap = _unfinished_secret_length("".join(piece.text for piece in group), self._mask_table)
         for piece in reversed(group):
             if 0 < overlap <= len(piece.text):
                 return piece.frame
@@ -330,7 +333,7 @@ class RunningBodyScrub:
         return nothing
 
 
-def _frame_in(line: str) -> tuple[Json, tuple[int, int]]:
+def _json_and_span_in_line(line: str) -> tuple[Json, tuple[int, int]]:
     """The JSON of a line, and where it is; ``None`` without."""
     found = _IN_LINE.fullmatch(line)
     span = found.span(1) if found else (0, len(line))
@@ -349,7 +352,7 @@ def _mask_table(known: Mapping[str, str]) -> _MaskTable:
     ]
 
 
-def _begun_length(text: str, mask_table: _MaskTable) -> int:
+def _unfinished_secret_length(text: str, mask_table: _MaskTable) -> int:
     """The length of the longest end of the text with which a spelling begins."""
     longest = 0
     for spelling, _ in mask_table:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         changes,
         clip_around_difference,
         compared_endpoint,
-        differing_bytes,
+        differing_byte_count,
         drift_text,
         first_change,
     )
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         apply_rules,
         apply_rules_to_body,
         distinct_rules,
-        requests_by_rule,
+        request_counts_by_rule,
         rule_as_mapping,
         vary_rule_of,
     )

@@ -65,11 +65,11 @@ def _without_blobs(value: Json, found: dict[str, bytes]) -> Json:
     match value:
         case str():
             start = _DATA_URL.match(value)
-            return value if start is None else _blob_mention(value, start.end(), found)
+            return value if start is None else _replace_base64_with_digest(value, start.end(), found)
         case dict():
             is_audio = "format" in value
             return {
-                key: _blob_mention(item, 0, found)
+                key: _replace_base64_with_digest(item, 0, found)
                 if is_audio and key == "data" and isinstance(item, str)
                 else _without_blobs(item, found)
                 for key, item in value.items()
@@ -80,7 +80,7 @@ def _without_blobs(value: Json, found: dict[str, bytes]) -> Json:
             return value
 
 
-def _blob_mention(text: str, start: int, found: dict[str, bytes]) -> str:
+def _replace_base64_with_digest(text: str, start: int, found: dict[str, bytes]) -> str:
     base64 = text[start:]
     if len(base64) < _SHORTEST:
         return text
@@ -261,7 +261,7 @@ def body_pieces(
     try:
         match [*stored.items()]:
             case [("json", {"messages": [_, *_]} as tree)] if ropes is not None:
-                return _conversation_pieces(tree, ropes)
+                return _conversation_body_pieces(tree, ropes)
             case [("json", tree)]:
                 return (canonical(tree).encode(),)
             case [("text", str() as text)]:
@@ -278,20 +278,24 @@ def body_pieces(
     )
 
 
-def _conversation_pieces(tree: Mapping[str, Any], ropes: dict[int, Rope]) -> tuple[bytes, ...]:
+def _conversation_body_pieces(tree: Mapping[str, Any], ropes: dict[int, Rope]) -> tuple[bytes, ...]:
     members = [
         f"{quote(key)}:{'[' if key == 'messages' else canonical(value)}" for key, value in tree.items()
     ]
     at = [*tree].index("messages") + 1
     head, foot = ",".join(members[:at]), ",".join(["]", *members[at:]])
-    return f"{{{head}".encode(), *_rope_of(tree["messages"], ropes).pieces(), f"{foot}}}".encode()
+    return (
+        f"{{{head}".encode(),
+        *_rope_of_folded_messages(tree["messages"], ropes).pieces(),
+        f"{foot}}}".encode(),
+    )
 
 
-def _rope_of(folded: Sequence[Json], ropes: dict[int, Rope]) -> Rope:
+def _rope_of_folded_messages(folded: Sequence[Json], ropes: dict[int, Rope]) -> Rope:
     if id(folded) not in ropes:
         rope, added = Rope(), folded
         if folded and isinstance(folded[0], list):  # a list that continues another
-            rope, added = _rope_of(folded[0], ropes), folded[1:]
+            rope, added = _rope_of_folded_messages(folded[0], ropes), folded[1:]
         for message in added:
             rope = rope.append(canonical(message).encode())
         ropes[id(folded)] = rope

@@ -95,7 +95,7 @@ def _shared_prefix_length(one: Sequence[object], other: Sequence[object]) -> int
     return next((at for at, (was, now) in pairs if was != now), min(len(one), len(other)))
 
 
-def differing_bytes(one: bytes, other: bytes) -> int:
+def differing_byte_count(one: bytes, other: bytes) -> int:
     common = _shared_prefix_length(one, other) + _shared_prefix_length(one[::-1], other[::-1])
     return max(len(one), len(other)) - min(common, len(one), len(other))
 

@@ -130,7 +130,7 @@ def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
         "toolreel": VERSION,
         "version": _VCR_VERSION,
         **header.as_mapping,
-        "interactions": [*map(_written_exchange, exchanges, bodies)],
+        "interactions": [*map(_exchange_as_mapping, exchanges, bodies)],
         **({"blobs": blobs} if blobs else {}),
     }
     text = dump_yaml(tree, anchors)
@@ -146,7 +146,7 @@ def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
     return text
 
 
-def _written_exchange(exchange: Exchange, body: dict[str, Any]) -> dict[str, Any]:
+def _exchange_as_mapping(exchange: Exchange, body: dict[str, Any]) -> dict[str, Any]:
     request: dict[str, Any] = {
         "method": exchange.method,
         "uri": exchange.url,

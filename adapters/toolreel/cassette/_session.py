@@ -18,7 +18,7 @@ from uuid import UUID
 
 from toolreel._internal import CassetteError, VaryError, log
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel._secrets import scrubbed, scrubbed_body, scrubbed_url, secrets_sent, secrets_to_scrub
+from toolreel._secrets import scrubbed, scrubbed_body, scrubbed_url, secrets_in_request, secrets_to_scrub
 from toolreel.cassette._lookup import (
     RERECORD,
     Change,
@@ -30,8 +30,18 @@ from toolreel.cassette._lookup import (
     request_name,
 )
 from toolreel.cassette._serializer import Header, read_cassette, write_cassette
-from toolreel.cassette._stored_exchange import REQUEST_HEADERS, Exchange, StoredResponse, stored_answer
-from toolreel.cassette._vary import Vary, apply_rules_to_body, check_requests_differ, distinct_rules
+from toolreel.cassette._stored_exchange import (
+    REQUEST_HEADERS,
+    Exchange,
+    StoredResponse,
+    with_storable_headers,
+)
+from toolreel.cassette._vary import (
+    Vary,
+    apply_rules_to_body,
+    check_rules_distinguish_requests,
+    distinct_rules,
+)
 from toolreel_core._config_checks import check_choice
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import read_json
@@ -89,7 +99,7 @@ class Session:
         own = distinct_rules(header.vary, vary)
         self.rules = distinct_rules(own, shared)
         """What may vary in requests."""
-        check_requests_differ(self.rules)
+        check_rules_distinguish_requests(self.rules)
         self._required_rules = own
         self._fits = Counter[Vary]()
         self._lock = RLock()
@@ -190,7 +200,7 @@ class Session:
                 left = left or self._left.get(request_key(name, [canonical_body(b"".join(body))]))
             if not left or not (whole or self.exchanges[left[0]].broke):
                 return None
-            self._count_rules(b"".join(body), used)
+            self._register_used_vary_rules(b"".join(body), used)
             return self.exchanges[left.popleft()]
 
     def append(
@@ -209,16 +219,16 @@ class Session:
         """
         if self.replays:
             raise CassetteError(f"{self.path}: is being replayed, so nothing can be recorded in it")
-        sent = secrets_sent(url, headers, credentials)
+        sent = secrets_in_request(url, headers, credentials)
         with self._lock:
-            stored = _answer_without_secrets(secrets_to_scrub(sent), stored_answer(answer))
+            stored = _answer_without_secrets(secrets_to_scrub(sent), with_storable_headers(answer))
             named = {name.lower(): [value] for name, value in headers.items()}
             kept = {name: named[name] for name in named if name in REQUEST_HEADERS}
             number = len(self.exchanges) + 1
             self.exchanges.append(Exchange(number, method, scrubbed_url(url), kept, (body,), stored))
             self._sent |= sent
             if self.rules:
-                self._count_rules(body, apply_rules_to_body(body, self.rules)[1])
+                self._register_used_vary_rules(body, apply_rules_to_body(body, self.rules)[1])
         return stored
 
     def check(self) -> None:
@@ -277,11 +287,11 @@ class Session:
             log("cassette", "info", "cassette_saved", {"path": self.path})
         return self.has_changes
 
-    def _count_rules(self, body: bytes, used: Sequence[Vary]) -> None:
+    def _register_used_vary_rules(self, body: bytes, used: Sequence[Vary]) -> None:
         self._fits.update(used)
         if used:
             try:
-                check_requests_differ(used, [read_json(body.decode()).value_or({})])
+                check_rules_distinguish_requests(used, [read_json(body.decode()).value_or({})])
             except VaryError as error:
                 self._faults.append(VaryError(f"{self.path}: {error}"))
 

@@ -82,7 +82,7 @@ def export_cassette(
     header, exchanges = read_cassette(Path(source))
     whole = [one for one in exchanges if not one.broke]
     known = known_secrets(os.environ) if known is None else known
-    write_cassette(Path(target), header, whole, known, _stock_text)
+    write_cassette(Path(target), header, whole, known, _stock_vcrpy_yaml)
     broken = tuple(f"{one.name} ({one.broke.kind})" for one in exchanges if one.broke)
     return Converted(len(whole), broken)
 
@@ -107,7 +107,9 @@ def _read_stock(path: Path) -> list[Exchange]:
     try:
         requests, responses, *_ = deserialize(path.read_bytes().decode(), _SafeSerializer)
         pairs = zip(requests, responses, strict=True)
-        return [_exchange_of(request, response, n) for n, (request, response) in enumerate(pairs, 1)]
+        return [
+            _exchange_from_interaction(request, response, n) for n, (request, response) in enumerate(pairs, 1)
+        ]
     except CassetteError as error:
         if any(tag in str(error) for tag in _PYTHON_TAGS):
             raise CassetteError(
@@ -121,7 +123,7 @@ def _read_stock(path: Path) -> list[Exchange]:
         raise CassetteError(f"{path}: no cassette of vcrpy 1.0 or newer: {error!r}") from None
 
 
-def _exchange_of(request: Any, response: Any, number: int) -> Exchange:
+def _exchange_from_interaction(request: Any, response: Any, number: int) -> Exchange:
     if "status_code" in response:  # as older releases wrote it for httpx
         status, body = {"code": response["status_code"]}, response["content"]
     else:
@@ -155,7 +157,7 @@ def _decoded_vcrpy_response(response: StoredResponse) -> StoredResponse:
         return response
 
 
-def _stock_text(_header: Header, exchanges: Sequence[Exchange]) -> str:
+def _stock_vcrpy_yaml(_header: Header, exchanges: Sequence[Exchange]) -> str:
     requests = [
         Request(
             one.method, one.url, one.body, {name: ", ".join(values) for name, values in one.headers.items()}

@@ -156,7 +156,7 @@ class Exchange:
                 yield f"{part}.headers.{name}", "\n".join(f"{name}: {value}" for value in values)
 
 
-def stored_answer(answer: StoredResponse) -> StoredResponse:
+def with_storable_headers(answer: StoredResponse) -> StoredResponse:
     """An answer with the headers that a cassette stores: cookies without values, URLs without secrets."""
     found = values_by_name(answer.headers)
     with_date = not _NEEDS_DATE.isdisjoint(found)

@@ -140,7 +140,7 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         """Whether the client waits for the head or for the next chunk."""
         session.under_way[self] = self._record_early_close
 
-    def take_head(self, response: httpx.Response) -> None:
+    def adopt_response_head(self, response: httpx.Response) -> None:
         headers = tuple(response.headers.multi_items())
         self._inner = response.stream
         self._response = StoredResponse(response.status_code, response.reason_phrase, headers, b"")
@@ -148,7 +148,7 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._waits = self._waits and not self.is_events
 
     @contextmanager
-    def record_failure(self) -> Generator[None]:
+    def recording_failures(self) -> Generator[None]:
         try:
             yield
         except GeneratorExit:
@@ -166,7 +166,7 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
 
     def __iter__(self) -> Iterator[bytes]:
         self._waits = True
-        with self.record_failure():
+        with self.recording_failures():
             for raw in self._inner:
                 self._waits = False
                 self._raw.feed(raw)
@@ -178,7 +178,7 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         chunks = aiter(self._inner)
         self._waits = True
         try:
-            with self.record_failure():
+            with self.recording_failures():
                 async for raw in chunks:
                     self._waits = False
                     self._raw.feed(raw)
@@ -287,9 +287,9 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         if stored:
             return await areplay_response(stored, session.path, request, wait)
         taped = _TapedStream(session, request, self._limit)
-        with taped.record_failure():
+        with taped.recording_failures():
             response: httpx.Response = await await_if_awaitable(send(request))
-            taped.take_head(response)
+            taped.adopt_response_head(response)
         return httpx.Response(
             response.status_code,
             headers=response.headers,

@@ -68,7 +68,7 @@ class Vary:
             raise VaryError(
                 f"pattern: {self.pattern!r} fits an empty text; write one that needs at least a character"
             )
-        check_requests_differ([self])
+        check_rules_distinguish_requests([self])
 
     def __repr__(self) -> str:
         return f"Vary({self.text})"
@@ -116,7 +116,7 @@ def apply_rules_to_body(body: bytes, rules: Sequence[Vary]) -> tuple[bytes, tupl
     return canonical(changed).encode(), used
 
 
-def requests_by_rule(rules: Sequence[Vary], bodies: Iterable[bytes]) -> dict[Vary, int]:
+def request_counts_by_rule(rules: Sequence[Vary], bodies: Iterable[bytes]) -> dict[Vary, int]:
     fits = Counter(rule for body in bodies for rule in apply_rules_to_body(body, rules)[1])
     return {rule: fits[rule] for rule in rules}
 
@@ -174,14 +174,14 @@ _TEXTS = frozenset({"messages", "input", "prompt", "content", "text"})
 _ROTATED = str.maketrans(ascii_lowercase, ascii_lowercase[13:] + ascii_lowercase[:13])
 
 
-def with_other_texts(value: Json) -> Json:
+def with_rotated_texts(value: Json) -> Json:
     if isinstance(value, str):
         rotated = value.translate(_ROTATED)
         return f"{value}?" if rotated == value else rotated
     if isinstance(value, list):
-        return [with_other_texts(each) for each in value]
+        return [with_rotated_texts(each) for each in value]
     if isinstance(value, Mapping):
-        return {key: with_other_texts(each) if key in _TEXTS else each for key, each in value.items()}
+        return {key: with_rotated_texts(each) if key in _TEXTS else each for key, each in value.items()}
     return value
 
 
@@ -201,9 +201,9 @@ def _sample_bodies() -> tuple[Json, ...]:
 SAMPLES = _sample_bodies()
 
 
-def check_requests_differ(rules: Sequence[Vary], bodies: Iterable[Json] = SAMPLES) -> None:
+def check_rules_distinguish_requests(rules: Sequence[Vary], bodies: Iterable[Json] = SAMPLES) -> None:
     for body in bodies:
-        other = with_other_texts(body)
+        other = with_rotated_texts(body)
         if other != body and apply_rules(body, rules)[0] == apply_rules(other, rules)[0]:
             which = "; ".join(rule.text for rule in rules)
             raise VaryError(

@@ -56,12 +56,12 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar(f"{TAG}str", text, style="|" if "\n" in text else None)
 
 
-def _represent_mention(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _represent_blob_reference(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar(BLOB_TAG, str(text))
 
 
 _Dumper.add_representer(str, _represent_text)
-_Dumper.add_representer(Mention, _represent_mention)
+_Dumper.add_representer(Mention, _represent_blob_reference)
 
 
 def dump_yaml(tree: object, anchors: Mapping[int, str]) -> str:

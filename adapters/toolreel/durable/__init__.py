@@ -8,7 +8,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.durable._database import close_database, database_url, open_database, tables_in
+    from toolreel.durable._database import close_database, database_url, has_durable_tables, open_database
     from toolreel.durable._ledger import (
         GRANTED,
         TICKETS,

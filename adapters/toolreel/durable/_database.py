@@ -116,12 +116,12 @@ def retry_lost_connection(attempt: Callable[[], _Result], give_up_after: float =
             return attempt()
         except CONNECTION_LOST as error:
             if time.monotonic() - since > give_up_after:
-                raise DurableError(f"database: it went away: {error_line(error)}") from error
+                raise DurableError(f"database: it went away: {first_line_of_error(error)}") from error
         time.sleep(pause)
         pause = min(pause * 2, 1.0)
 
 
-def error_line(error: BaseException) -> str:
+def first_line_of_error(error: BaseException) -> str:
     cause = getattr(error, "orig", None) or error
     return (str(cause).strip().splitlines() or [type(cause).__name__])[0]
 
@@ -141,7 +141,7 @@ def _text_column(name: str, default: str | None = None, *, unique: bool = False)
     return sa.Column(name, sa.Text, nullable=False, server_default=default, unique=unique or None)
 
 
-def _count_column(name: str) -> sa.Column[int]:
+def _integer_column(name: str) -> sa.Column[int]:
     return sa.Column(name, sa.Integer, nullable=False, server_default="0")
 
 
@@ -161,12 +161,12 @@ RUNS = sa.Table(
     _text_column("outcome", ""),
     _text_column("problem", ""),
     _text_column("waits_for", "[]"),
-    _count_column("events"),
+    _integer_column("events"),
     sa.Column("active", sa.Text),  # the segment that works on it; none where nobody does
     _text_column("segments", "[]"),  # those that have, in order
-    _count_column("wakeups"),  # segments that were queued
-    _count_column("said"),  # rows of the inbox
-    _count_column("interrupted"),  # times its worker died
+    _integer_column("wakeups"),  # segments that were queued
+    _integer_column("said"),  # rows of the inbox
+    _integer_column("interrupted"),  # times its worker died
     _text_column("trace", "{}"),  # headers of its submitter's trace
     sa.Column("created_at", sa.BigInteger, nullable=False, default=now_ms),
     sa.Column("updated_at", sa.BigInteger, nullable=False, default=now_ms, onupdate=now_ms),
@@ -239,7 +239,7 @@ def _raising_durable_errors(url: sa.URL) -> Generator[None]:
         raise MissingExtra.of("durable", str(error.name)) from None
     except (exc.SQLAlchemyError, dbos_error.DBOSException) as error:
         raise DurableError(
-            f"database: {url.render_as_string()} cannot be used: {error_line(error)}"
+            f"database: {url.render_as_string()} cannot be used: {first_line_of_error(error)}"
         ) from None
 
 
@@ -255,7 +255,7 @@ def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
         return engine
 
 
-def tables_in(url: sa.URL) -> bool:
+def has_durable_tables(url: sa.URL) -> bool:
     """Whether a database has the tables of durable runs; nothing is created or changed."""
     if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
         return False

@@ -199,7 +199,7 @@ class Ledger:
                 }
                 own = connection.execute(insert(TICKETS).values(row).returning(*TICKETS.c)).one()
             mine = TICKETS.c.ticket == own.ticket
-            if why := self._refusal(connection, own, account.spent):
+            if why := self._refusal_reason(connection, own, account.spent):
                 connection.execute(delete(TICKETS).where(mine))
                 return own.ticket, Turn(0.0, refusal=why)
             # First: a process that asks is alive, however long ago it last asked.
@@ -245,7 +245,7 @@ class Ledger:
             if retry_after > 0:
                 self._update_account(connection, blocked_until=max(account.blocked_until, now + retry_after))
 
-    def _refusal(self, connection: Connection, own: Any, spent: float) -> str:  # noqa: ANN401 - a row
+    def _refusal_reason(self, connection: Connection, own: Any, spent: float) -> str:  # noqa: ANN401 - a row
         limits = self.limits
         if limits.tokens is not None and own.tokens > limits.tokens:
             return (

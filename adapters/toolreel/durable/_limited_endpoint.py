@@ -57,7 +57,7 @@ _NO_RETRY_MS = 10**12
 """A Retry-After above any ``retry_cap_ms``: what has waited as long as it may is not tried again."""
 
 
-def take_turn(ledger: Ledger, effect: SendRequest, abandoned: threading.Event) -> int | RequestFailed:
+def wait_for_turn(ledger: Ledger, effect: SendRequest, abandoned: threading.Event) -> int | RequestFailed:
     """Wait until a request may start at once; returns its ticket, or its refusal.
 
     :param abandoned: set when nobody waits for the turn any more; then the ticket is given up
@@ -130,8 +130,8 @@ class _Limited:
     async def _turn(self, effect: SendRequest) -> int | RequestFailed:
         abandoned = threading.Event()
         if not iscoroutinefunction(self.endpoint.send):
-            return take_turn(self.ledger, effect, abandoned)
-        waiting = start_in_daemon_thread("limits", partial(take_turn, self.ledger, effect, abandoned))
+            return wait_for_turn(self.ledger, effect, abandoned)
+        waiting = start_in_daemon_thread("limits", partial(wait_for_turn, self.ledger, effect, abandoned))
         try:
             return await await_future(waiting)
         except BaseException:
@@ -165,9 +165,9 @@ class _Limited:
                     last = piece
                     yield piece
         finally:
-            self._settle(turn, effect.request.form, last)
+            self._settle_request_usage(turn, effect.request.form, last)
 
-    def _settle(self, ticket: int, form: WireForm, last: ReplyPiece | None) -> None:
+    def _settle_request_usage(self, ticket: int, form: WireForm, last: ReplyPiece | None) -> None:
         """Settle a request by the last piece of its reply, if that is the answer.
 
         Without one, or where the request may have been read, the estimate stays. Not in a thread, for async
@@ -245,10 +245,10 @@ class Slot:
 def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
     """Hold a slot of a queue: the named one, else the first free one of ``worker-1`` and so on."""
     if name is None:
-        free = (_find_free_slot(url, queue, f"worker-{number}") for number in count(1))
+        free = (_lock_slot_if_free(url, queue, f"worker-{number}") for number in count(1))
         return next(filter(None, free))
     until = time.monotonic() + _DEAD_WITHIN_SECONDS
-    while (slot := _find_free_slot(url, queue, name)) is None:
+    while (slot := _lock_slot_if_free(url, queue, name)) is None:
         if time.monotonic() > until:
             why = "a worker that is alive has it; stop that one, or take another --slot"
             raise DurableError(f"slot {name}: {why}")
@@ -256,7 +256,7 @@ def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
     return slot
 
 
-def _find_free_slot(url: sa.URL, queue: str, name: str) -> Slot | None:
+def _lock_slot_if_free(url: sa.URL, queue: str, name: str) -> Slot | None:
     number = _lock_number(f"{queue}/{name}")
     if url.get_backend_name() == "sqlite":
         path = Path(str(url.database))
@@ -266,7 +266,7 @@ def _find_free_slot(url: sa.URL, queue: str, name: str) -> Slot | None:
         file.close()
         return None
     engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
-    connection = retry_lost_connection(lambda: _session_with_lock(engine, number))
+    connection = retry_lost_connection(lambda: _connection_with_advisory_lock(engine, number))
     return None if connection is None else _SessionSlot(queue, name, engine, connection)
 
 
@@ -299,7 +299,7 @@ class _SessionSlot(Slot):
             self._connection.close()
         while not self._over.wait(0.1):
             with suppress(exc.DBAPIError):
-                again = _session_with_lock(self._engine, _lock_number(self.executor))
+                again = _connection_with_advisory_lock(self._engine, _lock_number(self.executor))
                 if again is not None:
                     self._connection = again
                     return
@@ -307,7 +307,7 @@ class _SessionSlot(Slot):
                 self._over.set()
 
 
-def _session_with_lock(engine: sa.Engine, number: int) -> sa.Connection | None:
+def _connection_with_advisory_lock(engine: sa.Engine, number: int) -> sa.Connection | None:
     with ExitStack() as stack:
         connection = stack.enter_context(engine.connect())
         query = sa.text("SELECT pg_try_advisory_lock(:key)")

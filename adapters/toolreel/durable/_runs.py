@@ -18,8 +18,8 @@ from toolreel._driver import Run, current_trace_headers, user_message_event
 from toolreel._internal import DurableError
 from toolreel._journal import Recorded, parse_journal
 from toolreel._replay import retrace
+from toolreel._secrets import check_line_for_secrets
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel._secrets import refuse_secrets
 from toolreel.durable._database import RUNS, database_url, insert_if_missing, now_ms
 from toolreel.durable._limited_endpoint import take_slot
 from toolreel.durable._store import Status, Store, journal_text, parse_segments
@@ -145,7 +145,7 @@ class DurableRuns:
         if not _NAME.fullmatch(named):
             raise DurableError(f"run id {named!r}: write letters, digits, '.', '_', ':' and '-', at most 120")
         header = header_line(plan)
-        refuse_secrets(header, self._secrets, "the plan", blobs_in(plan))
+        check_line_for_secrets(header, self._secrets, "the plan", blobs_in(plan))
         row = {
             "run_id": named,
             "queue": queue,
@@ -173,12 +173,12 @@ class DurableRuns:
         query = sa.select(RUNS).order_by(RUNS.c.created_at.desc(), RUNS.c.run_id.desc()).limit(limit)
         if status is not None:
             query = query.where(RUNS.c.status == status)
-        return [RunSummary.of(row) for row in self._store.rows_of(query)]
+        return [RunSummary.of(row) for row in self._store.rows_of_query(query)]
 
     def counts(self) -> dict[str, int]:
         """How many runs have which status."""
         query: Any = sa.select(RUNS.c.status, sa.func.count()).group_by(RUNS.c.status)
-        rows: Any = self._store.rows_of(query)
+        rows: Any = self._store.rows_of_query(query)
         return dict(rows)
 
     def summary(self, run_id: str) -> RunSummary:
@@ -278,7 +278,7 @@ class DurableRuns:
         self._store.add_to_inbox(run_id, event, uuid.uuid4().hex, answers)
 
     def _row(self, run_id: str) -> sa.Row[Any]:
-        rows = self._store.rows_of(sa.select(RUNS).where(RUNS.c.run_id == run_id))
+        rows = self._store.rows_of_query(sa.select(RUNS).where(RUNS.c.run_id == run_id))
         if not rows:
             raise DurableError(f"run {run_id}: there is none in this database; see `toolreel durable list`")
         return rows[0]

@@ -30,7 +30,7 @@ from toolreel._driver import (
 from toolreel._internal import DurableError, SecretFound, log
 from toolreel._journal import MemoryJournal, Recorded, event_line, parse_journal, withhold_result
 from toolreel._replay import check_tools_unchanged, retrace
-from toolreel._secrets import refuse_secrets
+from toolreel._secrets import check_line_for_secrets
 from toolreel.durable._database import CONNECTION_LOST
 from toolreel.durable._runs import Awaited
 from toolreel.durable._store import Claimed, InboxEntry, Status, Store, Written, journal_text
@@ -92,7 +92,7 @@ class Book(MemoryJournal):
         number = self.events + 1
         line, place = event_line(number, effect, event, lap), f"{self._source}, event {number}"
         try:
-            refuse_secrets(line, self._secrets, place, blobs_in(event))
+            check_line_for_secrets(line, self._secrets, place, blobs_in(event))
         except SecretFound:
             if isinstance(event, ToolReturned):
                 event = withhold_result(event, "secret")
@@ -183,7 +183,7 @@ class _Segment:
                 "after `toolreel durable adopt --failed` there; or export it and fork it"
             ) from None
         self._events = len(recorded.records)
-        _check_tools(recorded, performer)
+        _check_tools_match_recording(recorded, performer)
         try:
             check_fallback_endpoints(recorded.plan, performer)
         except ConfigError as error:
@@ -236,14 +236,14 @@ class _Segment:
         if isinstance(phase, Settled):
             return "ended", {"outcome": phase.outcome.name, "interrupted": 0}
         waits: list[dict[str, object]] = []
-        if isinstance(effect, AskApproval | RunTool) and (why := self._why_it_waits(effect)):
+        if isinstance(effect, AskApproval | RunTool) and (why := self._wait_reason(effect)):
             call = Awaited(effect.name, str(effect.arguments), why, fingerprint(effect), effect.ref)
             waits = [asdict(call)]
         return "waiting", {"waits_for": json.dumps(waits)}
 
     # What answers the effects: the ports, and what is said to the run from outside.
 
-    def _why_it_waits(self, effect: Wanted) -> str:
+    def _wait_reason(self, effect: Wanted) -> str:
         """Why an effect waits for somebody, as :class:`Awaited` has it; empty if it does not."""
         if isinstance(effect, AskApproval):
             return "approval"
@@ -261,7 +261,7 @@ class _Segment:
 
     def _answer(self, effect: Wanted) -> Written:
         # Later effects of a segment need not ask: what was said was heard with the answer before.
-        before = self._read_inbox() if self._is_first or self._why_it_waits(effect) else ()
+        before = self._read_inbox() if self._is_first or self._wait_reason(effect) else ()
         if any(isinstance(one.event, CancelRequested) for one in before):
             return self._process_inbox()
         event, lap = self._event(effect, before)
@@ -304,7 +304,7 @@ class _Segment:
             if isinstance(effect, AskApproval):
                 if decision is not None:
                     return decision, None
-            elif self._why_it_waits(effect):
+            elif self._wait_reason(effect):
                 if decision is None:
                     return None, None
                 if not decision.approved:
@@ -325,7 +325,7 @@ def _fail_on_stored_step() -> None:
     raise AssertionError("this step is stored, so DBOS does not perform it")
 
 
-def _check_tools(recorded: Recorded, performer: object) -> None:
+def _check_tools_match_recording(recorded: Recorded, performer: object) -> None:
     surface = getattr(getattr(performer, "tools", None), "surface", None)
     if not recorded.plan.sends_tools or not isinstance(surface, ToolSurface):
         return

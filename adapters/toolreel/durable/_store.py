@@ -81,7 +81,7 @@ def parse_segments(text: str) -> tuple[Segment, ...]:
     )
 
 
-def event_number(line: str) -> int:
+def event_number_in_line(line: str) -> int:
     return int(line[5 : line.index(",")]) if line.startswith('{"n":') else 0
 
 
@@ -92,7 +92,7 @@ def journal_text(plan: str, stored: Iterable[Written]) -> str:
         with_event: list[str] = []
         for line in written["lines"]:
             with_event.append(line)
-            if number := event_number(line):
+            if number := event_number_in_line(line):
                 if number == events + 1:
                     events = number
                     whole += with_event
@@ -114,7 +114,7 @@ class Store:
         )
         self._give_up_after = give_up_after
 
-    def rows_of(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+    def rows_of_query(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
         return self.in_transaction(lambda connection: connection.execute(query).all())
 
     def in_transaction(self, work: Callable[[sa.Connection], _Result]) -> _Result:
@@ -134,7 +134,7 @@ class Store:
 
     def claim_run(self, run_id: str, workflow_id: str) -> Claimed | None:
         """Take a run; ``None`` if another segment has it, this one has let go of it, or it was deleted."""
-        while rows := self.rows_of(sa.select(RUNS).where(RUNS.c.run_id == run_id)):
+        while rows := self.rows_of_query(sa.select(RUNS).where(RUNS.c.run_id == run_id)):
             (row,) = rows
             again, segments = row.active == workflow_id, parse_segments(row.segments)
             if not again:
@@ -238,7 +238,7 @@ class Store:
         )
         return [
             InboxEntry(row.n, decode_event(value_or_failure(read_json(row.event))), row.answers)
-            for row in self.rows_of(query)
+            for row in self.rows_of_query(query)
         ]
 
     def stored_steps(self, segments: Iterable[Segment]) -> Sequence[Written]:
@@ -301,7 +301,7 @@ class Store:
         ended = RUNS.c.status == "ended", RUNS.c.updated_at < before_ms
         query: Any = sa.select(RUNS.c.run_id, RUNS.c.wakeups).where(*ended).limit(_BATCH)
         deleted = 0
-        while found := self.rows_of(query):
+        while found := self.rows_of_query(query):
             # First the segments: a deletion that is cut short is done again, as long as the run is there.
             self.client.delete_workflows(
                 [f"{row.run_id}~{n}" for row in found for n in range(1, row.wakeups + 1)]

@@ -30,7 +30,7 @@ from toolreel._internal import (
     server_config,
 )
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.durable._database import RUNS, database_url, error_line, now_ms, retry_lost_connection
+from toolreel.durable._database import RUNS, database_url, first_line_of_error, now_ms, retry_lost_connection
 from toolreel.durable._limited_endpoint import Slot, take_slot
 from toolreel.durable._runs import QUEUE
 from toolreel.durable._segment import Policy, Uncertain, perform_segment
@@ -120,7 +120,7 @@ class Worker:
         """Whether its queue has runs that have not ended and wait for nobody; ask while it runs."""
         busy = RUNS.c.status.in_(("queued", "running"))
         query = sa.select(RUNS.c.run_id).where(RUNS.c.queue == self.queue, busy).limit(1)
-        return bool(self._store.rows_of(query))
+        return bool(self._store.rows_of_query(query))
 
     def start(self) -> None:
         """Take a slot, take up again what a worker of this name left behind, and listen to the queue."""
@@ -277,7 +277,7 @@ class _HealthServer:
                 case _:
                     status, text = 404, "there is /livez, /readyz, /metrics"
         except exc.SQLAlchemyError as error:
-            status, text = 503, f"database: it is away: {error_line(error)}"
+            status, text = 503, f"database: it is away: {first_line_of_error(error)}"
         return Page(status, f"{text}\n", _KIND)
 
     def _query_rows(self, query: sa.Executable) -> Any:  # noqa: ANN401 - rows

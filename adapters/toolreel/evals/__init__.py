@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         promoted_verdict,
         rejudge_runs,
         replay_runs,
-        write_replayed,
+        write_rejudged_evaluation,
     )
     from toolreel.evals._report.case_study import (
         case_study_tables,
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
         gate_table,
         markdown_document,
         one_short_line,
-        rejudged_lines,
         rejudged_tables,
         rejudged_tree,
+        rejudging_report_lines,
         report_header_lines,
         summary_tables,
         without_usual_columns,
@@ -100,11 +100,11 @@ if TYPE_CHECKING:
         Rate,
         cluster_mean_cdf,
         detectable_difference,
-        difference,
         holm,
         mean_bounds,
         p_value_of_break,
         p_value_of_mean,
+        paired_rate_difference,
         pass_hat,
         power_of_test,
         rate_of,
@@ -125,9 +125,9 @@ if TYPE_CHECKING:
     from toolreel.evals._summary.totals import (
         Comparison,
         Total,
-        answer_sentences,
         compare,
         findings_of,
+        headline_sentences,
         warning_sentences,
     )
 else:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from toolreel._driver import Run
-from toolreel._internal import EvalPlanError, counted
+from toolreel._internal import EvalPlanError, count_with_noun
 from toolreel._journal import load_recorded_run
 from toolreel._replay import retrace
-from toolreel.evals._runner.trial import RunContext, ScriptedEndpoint, live_tools, run_conversation
+from toolreel.evals._runner.trial import RunContext, ScriptedEndpoint, real_tool_host_opener, run_conversation
 from toolreel_core._conversation import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read_json
@@ -92,7 +92,7 @@ def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
     verdicts, failed = dict[Kind, list[Verdict]](), set[str]()
     for seed in map(str, range(1, trials + 1)):
         case = scenario.begin(seed)
-        tools = live_tools(scenario, case)
+        tools = real_tool_host_opener(scenario, case)
         scripts = case.scripts or first.scripts
         for kind in _WANTED:
             if kind == "skipping" and scripts.skipping is None:
@@ -169,7 +169,7 @@ def scenario_of_session(path: Path, name: str = "") -> tuple[Tree, list[str]]:
     if not tools:
         raise EvalPlanError(f"{path}: the session has no tools, so there is nothing to check")
     acts = {tool.outward: not tool.read_only and not _READING.search(tool.name.lower()) for tool in tools}
-    exchanges = _exchanges_of(run, recorded.events, acts)
+    exchanges = _exchanges_of_run(run, recorded.events, acts)
     if not exchanges:
         raise EvalPlanError(f"{path}: the user said nothing in the session")
     calls = [call for _, replies in exchanges for _, made in replies for call in made]
@@ -185,14 +185,14 @@ def scenario_of_session(path: Path, name: str = "") -> tuple[Tree, list[str]]:
     failed = sum(len(one.calls) for one in run.messages if isinstance(one, AssistantMessage)) - worked
     if failed:
         remedy = "the good script lacks them" if worked else "say with a [[check]] what has to happen"
-        decisions.append(f"{counted(failed, 'call')} failed in the recording; {remedy}")
+        decisions.append(f"{count_with_noun(failed, 'call')} failed in the recording; {remedy}")
     if not isinstance(run.outcome, Completed):
         ended = f"the session ended without an answer ({run.outcome.name})"
         decisions.append(f"{ended}; say what the right one would have been")
     return as_tree(tree), decisions
 
 
-def _exchanges_of(run: Run, events: Sequence[Event], names: Container[str]) -> list[_Exchange]:
+def _exchanges_of_run(run: Run, events: Sequence[Event], names: Container[str]) -> list[_Exchange]:
     """Without the messages of the user that toolreel wrote, such as a nudge."""
     said = {message.content for message in run.state.plan.opening if isinstance(message, UserMessage)}
     said |= {event.content for event in events if isinstance(event, UserSpoke)}

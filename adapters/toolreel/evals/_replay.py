@@ -29,7 +29,7 @@ from toolreel._internal import CassetteError, ResultsError
 from toolreel.cassette import Session, replay_response
 from toolreel.evals._results import Journal, Results, copy_recordings, recording_of
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._runner.trial import Exchanges, Job, RunContext, recorded_tools, run_job
+from toolreel.evals._runner.trial import Exchanges, Job, RunContext, run_job, tools_with_recorded_results
 from toolreel.http import HttpEndpoint
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._jsontext import Tree
@@ -89,7 +89,7 @@ class RecordedRun:
 
     def replay(self) -> tuple[Record, Exchanges]:
         """Times, and where the run was made, are those of the record: no replay has them."""
-        record, tools = self.record, recorded_tools(self.record.attempts)
+        record, tools = self.record, tools_with_recorded_results(self.record.attempts)
         if script := self.job.script:
             again, ended = run_job(self.job, RunContext(script.send, tools))
         else:
@@ -100,7 +100,7 @@ class RecordedRun:
             with self._endpoint(session.transport()) as endpoint:
                 again, ended = run_job(self.job, RunContext(endpoint.send, tools))
                 session.finish()
-        return _copy_times(replace(again, cassette=record.cassette), record), ended
+        return _record_with_measured_times(replace(again, cassette=record.cassette), record), ended
 
     def verdict_under(self, configuration: Configuration, *, held: bool = False) -> Verdict:
         """The verdict about the run under another configuration, by its recorded replies.
@@ -109,7 +109,7 @@ class RecordedRun:
         """
         recording = recording_of(self.folder, self.record.cassette)
         with self._endpoint(RecordedAnswers(recording, held=held)) as endpoint:
-            context = RunContext(endpoint.send, recorded_tools(self.record.attempts[-1:]))
+            context = RunContext(endpoint.send, tools_with_recorded_results(self.record.attempts[-1:]))
             return run_job(replace(self.job, configuration=configuration), context)[0].verdict
 
     def _endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
@@ -117,7 +117,7 @@ class RecordedRun:
         return HttpEndpoint(place.chat_url, transport=transport)
 
 
-def _copy_times(record: Record, measured: Record) -> Record:
+def _record_with_measured_times(record: Record, measured: Record) -> Record:
     attempts = (
         replace(
             attempt,
@@ -166,7 +166,7 @@ def replay_runs(results: Results, plan: EvalPlan, keys: Collection[str] = ()) ->
         yield Replayed(record, now, "" if before == after else drift)
 
 
-def write_replayed(results: Results, runs: Sequence[Replayed], folder: Path) -> None:
+def write_rejudged_evaluation(results: Results, runs: Sequence[Replayed], folder: Path) -> None:
     """Write an evaluation with the present verdicts into a new directory, with the cassettes.
 
     :param runs: all of them, each with a record as replayed now
@@ -225,7 +225,7 @@ def rejudge_runs(
     :param strategy: a name, or a tag that means one strategy
     :param keys: beginnings of the keys of the runs that are wanted; all runs, if there are none
     """
-    second, first = _find_strategy(plan, strategy), first and _find_strategy(plan, first)
+    second, first = _resolve_strategy_name(plan, strategy), first and _resolve_strategy_name(plan, first)
     if first == second:
         raise ConfigError(f"both strategies are {first!r}; name two")
     names = tuple(filter(None, (first, second)))
@@ -243,7 +243,7 @@ def rejudge_runs(
         yield _rejudge_run(record, plan, results.path, strategies, held=bool(first))
 
 
-def _find_strategy(plan: EvalPlan, word: str) -> str:
+def _resolve_strategy_name(plan: EvalPlan, word: str) -> str:
     named = replace(plan, options=replace(plan.options, strategies=(word,)))
     names = [each.name for each in named.strategies]
     if len(names) > 1:

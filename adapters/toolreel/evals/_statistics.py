@@ -60,7 +60,7 @@ cancel."""
 
 
 @cache
-def _quadrature(nodes: int) -> tuple[_Floats, _Floats]:
+def _gauss_legendre_quadrature(nodes: int) -> tuple[_Floats, _Floats]:
     """Places and weights of Gauss and Legendre's quadrature, from 0 to 1 onto 0 to infinity."""
     places, weights = np.polynomial.legendre.leggauss(nodes)
     places = (places + 1) / 2
@@ -78,7 +78,7 @@ def _weighted_mean_cdf(values: _Floats, counts: _Floats, mean: float, nodes: int
     :param values: a row for each sample
     :param counts: how often each column of values occurs
     """
-    at, weights = _quadrature(nodes)
+    at, weights = _gauss_legendre_quadrature(nodes)
     distances = values - mean
     spread = np.sqrt((np.square(distances) * counts).sum(axis=1))
     distances /= np.where(spread > 0, spread, 1.0)[:, None]
@@ -133,7 +133,7 @@ def _lower_bound(values: Sequence[float], alpha: float) -> float:
     return round(float(found.root), _DIGITS)
 
 
-def grouped(items: Iterable[Item], key: Callable[[Item], Name]) -> dict[Name, list[Item]]:
+def group_by_key(items: Iterable[Item], key: Callable[[Item], Name]) -> dict[Name, list[Item]]:
     groups: dict[Name, list[Item]] = {}
     for one in items:
         groups.setdefault(key(one), []).append(one)
@@ -141,7 +141,7 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Name]) -> dict[Name, li
 
 
 def _scenario_means(cells: Iterable[tuple[str, float]]) -> list[float]:
-    return [fmean(value for _, value in rows) for rows in grouped(cells, lambda each: each[0]).values()]
+    return [fmean(value for _, value in rows) for rows in group_by_key(cells, lambda each: each[0]).values()]
 
 
 def wilson_bounds(passed: float, runs: float, alpha: float = ALPHA) -> Bounds:
@@ -185,7 +185,7 @@ def rate_of(trials: Iterable[Trial], passes: Callable[[Trial], bool] = lambda on
 
     :param passes: which of the valid ones count as passed
     """
-    cells = grouped((one for one in trials if one.valid), lambda one: one.cell)
+    cells = group_by_key((one for one in trials if one.valid), lambda one: one.cell)
     if not cells:
         return None
     means = _scenario_means((cell.scenario, fmean(map(passes, rows))) for cell, rows in cells.items())
@@ -210,7 +210,7 @@ def pass_hat(trials: Iterable[Trial], k: int) -> tuple[float | None, int, int]:
 
     :returns: the mean; the number of cells, and of those that have fewer than ``k`` valid trials
     """
-    cells = grouped(trials, lambda one: one.cell).values()
+    cells = group_by_key(trials, lambda one: one.cell).values()
     passes = [[one.ok for one in rows if one.valid] for rows in cells]
     enough = [each for each in passes if len(each) >= k]
     chances = [comb(sum(each), k) / comb(len(each), k) for each in enough]
@@ -237,7 +237,7 @@ class PairedCell(NamedTuple):
         return self.both + self.lost, self.both + self.gained
 
     @property
-    def all_lost(self) -> PairedCell:
+    def with_all_runs_lost(self) -> PairedCell:
         return PairedCell(self.scenario, self.model, 0, self.runs, 0, 0)
 
 
@@ -257,7 +257,7 @@ class Difference:
     comparisons: int = 1
 
 
-def difference(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference | None:
+def paired_rate_difference(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference | None:
     """About scenarios such as these, it is the mean over scenarios, with Gaffke's interval.
 
     About these scenarios it is the mean over runs, with R. G. Newcombe's hybrid score interval, stratified by
@@ -266,7 +266,7 @@ def difference(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference
     given = sorted(cell for cell in cells if cell.runs)
     if not given:
         return None
-    lost = [cell.all_lost for cell in given]
+    lost = [cell.with_all_runs_lost for cell in given]
     if about == SAMPLE:
         values = scaled_scenario_differences(given)
         low, high = (2 * bound - 1 for bound in mean_bounds(values))

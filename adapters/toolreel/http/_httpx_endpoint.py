@@ -29,7 +29,14 @@ from toolreel._driver import (
     notify,
 )
 from toolreel._internal import EndpointConfigError, MissingExtra
-from toolreel._secrets import Secret, scrubbed, scrubbed_body, secrets_sent, secrets_to_scrub, url_safe_to_log
+from toolreel._secrets import (
+    Secret,
+    scrubbed,
+    scrubbed_body,
+    secrets_in_request,
+    secrets_to_scrub,
+    url_safe_to_log,
+)
 from toolreel.http._request import (
     AUTHORIZATION,
     CREDENTIALS,
@@ -81,7 +88,10 @@ def limit_piece_wait(exchange: Exchange) -> Generator[None, None, None]:
 
 
 def async_chunks_of(response: httpx.Response) -> AsyncIterator[bytes]:
-    """The raw chunks of a body, since httpx decompresses without a limit; see :func:`headers_for_chunks`."""
+    """The raw chunks of a body, since httpx decompresses without a limit.
+
+    :func:`headers_matching_body_bytes` has the headers that fit them.
+    """
     if response.is_stream_consumed:  # a hook or a mock has read it
         return response.aiter_bytes()
     return aiter(cast("httpx.AsyncByteStream", response.stream))
@@ -178,10 +188,12 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
             client = cast("Any", self._client_type)(transport=over, cookies=no_cookies)
         self._client: _Client = client
-        self._parsed_target = cache(lambda form: _parsed_target(address_for_form(form, self.address)))
+        self._parsed_target = cache(
+            lambda form: _parsed_url_and_headers(address_for_form(form, self.address))
+        )
         # Hooks and auth of a client may add credentials to a request; mostly each has the same.
         self._secrets_in = lru_cache(maxsize=8)(
-            lambda url, headers: secrets_sent(url, httpx.Headers(headers), self.address.credentials)
+            lambda url, headers: secrets_in_request(url, httpx.Headers(headers), self.address.credentials)
         )
         self._parsed_target("chat_completions")  # what is wrong with it is told now
         if url_safe_to_log(self.address.url) != self.address.url:
@@ -264,7 +276,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             async with type(self)._response_chunks(await await_if_awaitable(sent)) as (response, chunks):
                 status = response.status_code
                 secrets = secrets_to_scrub(self._secrets_sent_by(response.request))
-                incoming = Incoming(exchange, effect, status, headers_for_chunks(response), secrets)
+                incoming = Incoming(exchange, effect, status, headers_matching_body_bytes(response), secrets)
                 async for chunk in chunks:
                     deltas = incoming.read_chunk(chunk)
                     notify(listener, deltas)
@@ -405,7 +417,7 @@ class _Body(httpx.ByteStream):
         return self._body
 
 
-def _parsed_target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
+def _parsed_url_and_headers(address: Address) -> tuple[httpx.URL, httpx.Headers]:
     try:
         url = httpx.URL(address.url)
         _ = url.host  # decodes an international domain name
@@ -414,7 +426,7 @@ def _parsed_target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
         raise EndpointConfigError(f"base URL {url_safe_to_log(address.url)!r}: {error}") from None
 
 
-def headers_for_chunks(response: httpx.Response) -> httpx.Headers:
+def headers_matching_body_bytes(response: httpx.Response) -> httpx.Headers:
     """The headers that fit the chunks: those of a body that was read before are decoded already."""
     if not response.is_stream_consumed:
         return response.headers

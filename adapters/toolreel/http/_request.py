@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from toolreel._driver import ServerAddress
 from toolreel._internal import EndpointConfigError
-from toolreel._secrets import Secret, secrets_sent, url_safe_to_log
+from toolreel._secrets import Secret, secrets_in_request, url_safe_to_log
 from toolreel.http._response_reader import ACCEPT_ENCODING
 from toolreel_core._protocol import ANTHROPIC_VERSION
 from toolreel_core._settings import API_PREFIX, PATHS, WireForm, api_prefix_error_text, chat_url
@@ -67,7 +67,7 @@ class Address:
 
     @property
     def secrets(self) -> dict[str, str]:
-        return secrets_sent(self.url, self.headers, self.credentials)
+        return secrets_in_request(self.url, self.headers, self.credentials)
 
     @classmethod
     def of(

@@ -301,13 +301,13 @@ class Exchange:
     def connect(self) -> None:
         self._is_new = True
 
-    def expect_head(self) -> None:
+    def reset_for_response_head(self) -> None:
         self._received, self._allowed, self._is_sent = 0, HEAD_BYTES, True
 
     def expect_body(self) -> None:
         self._received, self._allowed = 0, 2 * self.limit + _FRAMING
 
-    def count_received(self, size: int) -> str:
+    def count_bytes_against_limit(self, size: int) -> str:
         """Count bytes that have arrived; why they are too many, or nothing."""
         self._received += size
         if self._received <= self._allowed:
@@ -446,7 +446,7 @@ def failure_event(ref: int, error: BaseException) -> RequestFailed:
     if (kind := _failure_kind(inside)) is None:
         raise error
     response, body = getattr(given, "response", None), b""
-    if response is None and _package_name(type(error)) == "urllib":
+    if response is None and _package_name_of_class(type(error)) == "urllib":
         response = given if hasattr(given, "read") else None
     if response is not None:
         with suppress(Exception):  # it was streamed, or is closed
@@ -461,10 +461,10 @@ def failure_event(ref: int, error: BaseException) -> RequestFailed:
 
 def _failure_kind(error: BaseException) -> FailureKind | None:
     for base in type(error).__mro__:
-        if kind := _BY_PACKAGE.get(_package_name(base), {}).get(base.__name__):
+        if kind := _BY_PACKAGE.get(_package_name_of_class(base), {}).get(base.__name__):
             return kind
     return None
 
 
-def _package_name(kind: type) -> str:
+def _package_name_of_class(kind: type) -> str:
     return kind.__module__.partition(".")[0]

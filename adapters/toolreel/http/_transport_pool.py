@@ -104,7 +104,7 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._closed = False
 
     @cached_property
-    def _slots(self) -> Semaphore:
+    def _connection_slots(self) -> Semaphore:
         return Semaphore(self._connections)
 
     @cached_property
@@ -113,9 +113,11 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         exchange = current_exchange()
-        if not self._slots.acquire(timeout=None if exchange is None else exchange.left):
+        if not self._connection_slots.acquire(timeout=None if exchange is None else exchange.left):
             raise httpx.PoolTimeout(_NONE_FREE)
-        return immediately(self._respond(request, "handle_request", self._slots))
+        return immediately(
+            self._send_over_pooled_transport(request, "handle_request", self._connection_slots)
+        )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         exchange = current_exchange()
@@ -123,9 +125,9 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
             await self._async_slots.acquire()
         if waiting.cancelled_caught:
             raise httpx.PoolTimeout(_NONE_FREE)
-        return await self._respond(request, "handle_async_request", self._async_slots)
+        return await self._send_over_pooled_transport(request, "handle_async_request", self._async_slots)
 
-    async def _respond(
+    async def _send_over_pooled_transport(
         self, request: httpx.Request, handle: str, slots: Semaphore | anyio.Semaphore
     ) -> httpx.Response:
         exchange = current_exchange()
@@ -297,7 +299,7 @@ _OPENED = frozenset(f"{step}.complete" for step in (*_STEPS, *(f"{each}.start_tl
 
 _NOTED: Mapping[str, Callable[[Exchange], None]] = {
     **dict.fromkeys((f"{step}.started" for step in _STEPS), Exchange.connect),
-    "http11.send_request_headers.started": Exchange.expect_head,
+    "http11.send_request_headers.started": Exchange.reset_for_response_head,
     "http11.receive_response_headers.complete": Exchange.expect_body,
 }
 
@@ -353,7 +355,7 @@ def _limit_stream(stream: Any, *, sync: bool) -> None:  # noqa: ANN401 - a netwo
     async def bounded_read(max_bytes: int, timeout: float | None = None) -> bytes:
         data: bytes = await _attempt_before_deadline(partial(read, max_bytes), timeout, httpcore.ReadTimeout)
         exchange = current_exchange() if counts else None
-        if exchange is not None and (why := exchange.count_received(len(data))):
+        if exchange is not None and (why := exchange.count_bytes_against_limit(len(data))):
             raise httpcore.RemoteProtocolError(why)
         return data
 

@@ -68,7 +68,7 @@ def labelled(
         LABELS.reset(token)
 
 
-def nonempty(attributes: Mapping[str, Value]) -> Attributes:
+def nonempty_attributes(attributes: Mapping[str, Value]) -> Attributes:
     return {name: value for name, value in attributes.items() if value}
 
 
@@ -155,16 +155,16 @@ def request_attributes(
         "gen_ai.request.stop_sequences": tuple(map(str, stops)),
     }
     return {
-        **server_attributes(effect, performer),
+        **chat_request_attributes(effect, performer),
         "toolreel.ref": effect.ref,
         **numbers,
-        **nonempty(further),
+        **nonempty_attributes(further),
     }
 
 
-def server_attributes(effect: SendRequest, performer: object) -> Attributes:
+def chat_request_attributes(effect: SendRequest, performer: object) -> Attributes:
     address, port = server_host_and_port(performer, effect.endpoint)
-    return nonempty(
+    return nonempty_attributes(
         {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": provider_of(address, effect.request.form),
@@ -182,7 +182,7 @@ def reply_attributes(reply: Reply | None, notes: tuple[Note, ...]) -> Attributes
         failure = "cancelled" if lost is None else lost.failure
         return {"error.type": str(lost.status) if lost and lost.status else failure}
     served, usage = reply.served, reply.usage
-    found = nonempty(
+    found = nonempty_attributes(
         {
             "gen_ai.response.id": served.request_id,
             "gen_ai.response.model": served.model,
@@ -199,7 +199,7 @@ def reply_attributes(reply: Reply | None, notes: tuple[Note, ...]) -> Attributes
 
 def tool_attributes(effect: RunTool, plan: Plan) -> Attributes:
     described = (tool.description for tool in plan.tools.definitions if tool.name == effect.name)
-    return nonempty(
+    return nonempty_attributes(
         {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": effect.name,
@@ -254,7 +254,7 @@ def redacted_json_text(value: Json, sent: Mapping[str, str]) -> str:
 
 
 def request_content(effect: SendRequest, plan: Plan) -> dict[str, Json]:
-    messages: list[Json] = [_message_tree(message) for message in effect.request.sent.outgoing]
+    messages: list[Json] = [_message_tree(message) for message in effect.request.sent.outgoing_messages]
     content: dict[str, Json] = {"gen_ai.input.messages": messages}
     if plan.sends_tools:
         content["gen_ai.tool.definitions"] = [
@@ -265,7 +265,7 @@ def request_content(effect: SendRequest, plan: Plan) -> dict[str, Json]:
     return content
 
 
-def reply_content(reply: Reply) -> dict[str, Json]:
+def reply_content_attributes(reply: Reply) -> dict[str, Json]:
     parts: list[Json] = [{"type": "reasoning", "content": reply.reasoning}] if reply.reasoning else []
     parts += [_text_part(reply.content)] if reply.content else []
     parts += [_call_part(call.id, call.name, call.original) for call in reply.calls]

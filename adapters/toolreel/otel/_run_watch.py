@@ -36,15 +36,15 @@ from toolreel.otel._attributes import (
     LABELS,
     Attributes,
     captures_content,
-    nonempty,
+    chat_request_attributes,
+    nonempty_attributes,
     parsed_json,
     redacted_json_text,
     reply_attributes,
-    reply_content,
+    reply_content_attributes,
     request_attributes,
     request_content,
     run_attributes,
-    server_attributes,
     tool_attributes,
 )
 from toolreel_core._loop import parse_reply_body
@@ -111,7 +111,7 @@ class Instruments:
         return OpenSpan(span, set_span_in_context(span, around), began)
 
     def record(self, name: str, value: float, attributes: Attributes, of: OpenSpan) -> None:
-        self._histograms[name].record(value, nonempty(attributes), of.context)
+        self._histograms[name].record(value, nonempty_attributes(attributes), of.context)
 
 
 @dataclass(slots=True)
@@ -248,7 +248,7 @@ class RunWatch(Watch):
         first = (opened.first - opened.began) / _SECOND if opened.first and not opened.replayed else None
         content = request_content(effect, self._plan) if self._captures_content else {}
         if self._captures_content and reply is not None:
-            content |= reply_content(reply)
+            content |= reply_content_attributes(reply)
         for name, value in content.items():
             opened.span.set_attribute(name, redacted_json_text(value, self._begun.secrets))
         timed = attributes if first is None else {**attributes, "gen_ai.response.time_to_first_chunk": first}
@@ -256,7 +256,7 @@ class RunWatch(Watch):
         opened.end(timed, error)
         if opened.replayed:
             return  # it took no time and no tokens
-        record, server = self._instruments.record, server_attributes(effect, self._begun.performer)
+        record, server = self._instruments.record, chat_request_attributes(effect, self._begun.performer)
         common: Attributes = {**server, "gen_ai.response.model": model}
         for kind in ("input", "output"):
             if isinstance(count := attributes.get(f"gen_ai.usage.{kind}_tokens"), int):

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache, reduce
 from pathlib import Path
 
-from toolreel._internal import CatalogueError, read_file, read_toml
-from toolreel_core._config_checks import unknown_name
+from toolreel._internal import CatalogueError, read_text_file, read_toml
+from toolreel_core._config_checks import unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Preset, Presets
 
@@ -62,7 +62,7 @@ def preset_named(collection: Presets, name: str | Path, model: str = "") -> Pres
     if isinstance(name, Path) or name.endswith(".toml"):
         missing = "there is no such file; give the name of a preset, or of a TOML file with presets"
         alone = _presets_with_catalogue(
-            Presets(), (str(name), read_file(Path(name), CatalogueError, missing))
+            Presets(), (str(name), read_text_file(Path(name), CatalogueError, missing))
         )
         return alone.merged(preset.name for preset in alone.presets)
     if model and collection.defaults(name).names:
@@ -90,13 +90,13 @@ def preset_for_provider(collection: Presets, provider: str | None, model: str = 
         return Preset()
     if not collection.defaults(provider).names:
         remedy = "For any other use the preset default_tool_calling."
-        raise ConfigError(unknown_name("provider", provider, collection.providers, remedy))
+        raise ConfigError(unknown_name_message("provider", provider, collection.providers, remedy))
     return collection.for_(provider, model)
 
 
 def _read_catalogue_text(path: Path) -> str:
     missing = f"there is no such catalogue; correct {CATALOGUE_VARIABLE}"
-    return read_file(path, CatalogueError, missing)
+    return read_text_file(path, CatalogueError, missing)
 
 
 def _presets_with_catalogue(presets: Presets, source: tuple[str, str]) -> Presets:

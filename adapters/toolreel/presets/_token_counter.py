@@ -6,7 +6,7 @@ from pathlib import Path
 
 from toolreel._internal import MissingExtra, TokenizerError
 from toolreel_core._jsontext import encodable_text
-from toolreel_core._settings import bytes_per_4, register_estimator
+from toolreel_core._settings import estimate_tokens_by_bytes, register_estimator
 
 try:
     from tokenizers import Tokenizer
@@ -29,7 +29,7 @@ def register_tokenizer(name: str, path: Path | str) -> None:
         try:
             return len(tokenizer.encode(encodable_text(text), add_special_tokens=False).ids)
         except Exception:  # noqa: BLE001 - tokenizers raises plain Exception: the text has a part without a token
-            return bytes_per_4(text)
+            return estimate_tokens_by_bytes(text)
 
     register_estimator(name, tokens)
 

@@ -5,7 +5,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.probe._probing import Probed, all_questions, all_rules, probe, replay_probe
+    from toolreel.probe._probing import Probed, all_questions, probe, probe_catalogue_rules, replay_probe
     from toolreel_core._probe import Compared, Finding, Setting
 else:
     from toolreel._internal import MissingExtra

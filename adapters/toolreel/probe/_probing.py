@@ -58,17 +58,17 @@ _LATEST = 4_102_444_800
 
 
 @cache
-def _read_catalogue() -> dict[str, Any]:
+def _read_question_catalogue() -> dict[str, Any]:
     return tomllib.loads((files("toolreel.probe") / "questions.toml").read_text("utf-8"))
 
 
 @cache
 def all_questions() -> tuple[Question, ...]:
-    return questions_in_catalogue(_read_catalogue())
+    return questions_in_catalogue(_read_question_catalogue())
 
 
-def all_rules() -> Rules:
-    rules: Rules = _read_catalogue()["rules"]
+def probe_catalogue_rules() -> Rules:
+    rules: Rules = _read_question_catalogue()["rules"]
     return rules
 
 
@@ -105,7 +105,7 @@ class Probed:
     @property
     def settings(self) -> tuple[Setting, ...]:
         """What the findings decide, also where it is the default."""
-        return decided_settings(self.findings, all_rules())
+        return decided_settings(self.findings, probe_catalogue_rules())
 
     @property
     def is_stable(self) -> bool:
@@ -138,7 +138,7 @@ class Probed:
 
     def compare(self, preset: Preset) -> tuple[Compared, ...]:
         """The findings compared with another preset, differences first."""
-        return compare_with_preset(self.settings, preset, all_rules())
+        return compare_with_preset(self.settings, preset, probe_catalogue_rules())
 
 
 def day_of_answers(probing: Probing) -> str:

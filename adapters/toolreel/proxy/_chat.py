@@ -15,7 +15,7 @@ import anyio
 import httpx
 
 from toolreel._driver import generate_items_in_scopes
-from toolreel._secrets import RunningBodyScrub, scrubbed, secrets_sent, secrets_to_scrub
+from toolreel._secrets import RunningBodyScrub, scrubbed, secrets_in_request, secrets_to_scrub
 from toolreel.http import (
     BodyError,
     BoundedDecoder,
@@ -108,7 +108,7 @@ async def reply_pieces(
 async def _pieces_and_event(
     sent: Sent, limits: Limits, answer: ClientAnswer, exchange: Exchange
 ) -> AsyncGenerator[str | ReplyEvent, None]:
-    secrets = secrets_to_scrub(secrets_sent(sent.url, sent.headers, KEYS))
+    secrets = secrets_to_scrub(secrets_in_request(sent.url, sent.headers, KEYS))
     text, scrub, body, status = _UTF8("replace"), RunningBodyScrub(secrets), list[str](), None
     try:
         replied = await sent.transport.handle_async_request(sent.request(limits, exchange))
@@ -157,7 +157,7 @@ class ChatExchange:
     async def perform(self) -> None:
         answer = self.answer
         answer.repairs.update(dict.fromkeys(self.outbound.repairs))
-        conversation = self.recorder.take_conversation(self.request, self.profile, self.caller)
+        conversation = self.recorder.take_or_begin_conversation(self.request, self.profile, self.caller)
         answer.conversation = conversation.name if conversation else ""
         transport = self.recorder.transport_for(self.sent.transport, conversation)
         self.sent = replace(self.sent, transport=transport)

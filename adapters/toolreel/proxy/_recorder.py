@@ -28,7 +28,7 @@ from toolreel.cassette import (
     areplay_response,
     canonical_body,
     compared_endpoint,
-    differing_bytes,
+    differing_byte_count,
     drift_text,
 )
 from toolreel.proxy._settings import ProxySettings, Tell
@@ -82,7 +82,7 @@ class Shelf:
         text = f"POST {name} is in no recording of {self._folder}"
         near = min(
             [each for each in self._asked if compared_endpoint(each[1].url) == name][:_COMPARED],
-            key=lambda each: differing_bytes(canonical_body(each[1].body), asked),
+            key=lambda each: differing_byte_count(canonical_body(each[1].body), asked),
             default=None,
         )
         if near is None:
@@ -166,7 +166,9 @@ class Recorder:
         """Means nothing elsewhere; the key itself is not kept."""
         return blake2b(key.encode("utf-8", "replace"), key=self._salt).hexdigest()
 
-    def take_conversation(self, request: ClientRequest, profile: Profile, caller: str) -> Conversation | None:
+    def take_or_begin_conversation(
+        self, request: ClientRequest, profile: Profile, caller: str
+    ) -> Conversation | None:
         """The conversation that a request goes on with, or a new one; ``None`` where nothing is recorded."""
         if self._folder is None:
             return None

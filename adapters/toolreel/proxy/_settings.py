@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from toolreel._internal import ProxyConfigError, read_file, read_toml
+from toolreel._internal import ProxyConfigError, read_text_file, read_toml
 from toolreel.http import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, checked_chat_url, url_for_form
 from toolreel.presets import chosen_preset
 from toolreel_core._config_checks import Table
@@ -113,19 +113,19 @@ class ProxySettings:
 
 
 def routes_in(path: Path) -> tuple[Route, ...]:
-    text = read_file(path, ProxyConfigError, "there is no such file; correct --routes")
+    text = read_text_file(path, ProxyConfigError, "there is no such file; correct --routes")
     return read_toml(str(path), text, _routes, ProxyConfigError)
 
 
 def _routes(tree: object) -> tuple[Route, ...]:
     root = Table.of(tree).only("route")
-    return tuple(_route(pattern, table) for pattern, table in root.table("route").tables())
+    return tuple(_parse_route(pattern, table) for pattern, table in root.table("route").tables())
 
 
-def _route(pattern: str, table: Table) -> Route:
+def _parse_route(pattern: str, table: Table) -> Route:
     table.only("upstream", "provider", "presets", "model", "api_key_env", "api_prefix", "settings")
     if not table.text("upstream"):
-        raise table.complaint('expected the base URL of a server, such as upstream = "http://127.0.0.1:8080"')
+        raise table.error_at('expected the base URL of a server, such as upstream = "http://127.0.0.1:8080"')
     preset = partial(chosen_preset, table.text("provider"), table.names("presets"))
     preset()  # so that a name that does not exist is told at the start
     return Route(

@@ -202,7 +202,7 @@ class Claims:
                 return self
             if made.name == expected.name and not nearest:
                 nearest = f"\n  nearest, call {at}: {why}"
-        raise self._failure(message + nearest)
+        raise self._assertion_error(message + nearest)
 
     def never_called(self, name: Call, /, **arguments: Json) -> Self:
         """Assert that there was no such call."""
@@ -283,10 +283,10 @@ class Claims:
     def _require(self, holds: object, text: str) -> Self:
         __tracebackhide__ = True
         if not holds:
-            raise self._failure(text)
+            raise self._assertion_error(text)
         return self
 
-    def _failure(self, text: str) -> AssertionError:
+    def _assertion_error(self, text: str) -> AssertionError:
         lines = [text, "what happened:"]
         for at, (name, arguments, result) in enumerate(self._made, 1):
             lines.append(f"  {at}. {_short_text(_call_text(name, arguments))}  {result}")

@@ -123,14 +123,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """List the rules that were used, and the files that were written."""
-    from toolreel._internal import counted
+    from toolreel._internal import count_with_noun
 
     ended = [one for reports in terminalreporter.stats.values() for one in reports]
     told = [pair for one in ended if getattr(one, "when", "") == "teardown" for pair in one.user_properties]
     requests = Counter[str]()
     for rule, count in (value for name, value in told if name == "reel_rule"):
         requests[rule] += count
-    rules = [f"{rule}: {counted(count, 'request')}" for rule, count in sorted(requests.items())]
+    rules = [f"{rule}: {count_with_noun(count, 'request')}" for rule, count in sorted(requests.items())]
     written = sorted(str(value) for name, value in told if name == "reel_recorded")
     notices = dict.fromkeys(str(value) for name, value in told if name == "reel_notice")
     for title, lines in (("what may vary in recordings", rules), ("recorded", [*written, *notices])):

@@ -17,12 +17,12 @@ from toolreel._internal import (
     AdapterError,
     CassetteError,
     ProjectSettings,
-    printable,
+    printable_text,
     project_settings,
 )
 from toolreel._secrets import scrubbed, secrets_to_scrub
 from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
-from toolreel.testing._recordings_check import project_rules
+from toolreel.testing._recordings_check import project_vary_rules
 from toolreel.testing._reel import LiveSide, Reel
 from toolreel.testing._reel_files import cassette_by_name, cassette_of_test, is_recorded
 from toolreel_core._errors import ReplayMismatch
@@ -57,7 +57,7 @@ _OPEN = pytest.StashKey[_Open]()
 def open_reel(item: pytest.Item) -> Reel:
     """The reel of a test, until the end of its teardown; the network is blocked unless it records."""
     settings = project_settings(item.config.rootpath)
-    settings.set_variables(os.environ)
+    settings.set_unset_variables(os.environ)
     mode, cassette = item.config.getoption("--reel"), _cassette_path(item, settings)
     recorded = item.config.stash.setdefault(_RECORDED, set())
     missing = not is_recorded(cassette) if mode == "auto" else cassette not in recorded
@@ -66,7 +66,7 @@ def open_reel(item: pytest.Item) -> Reel:
     url, key_env = item.config.getoption("--reel-live-url"), item.config.getoption("--reel-live-key-env")
     ours = settings.values
     live = LiveSide(url or ours.get("base_url"), key_env or (None if url else ours.get("api_key_env")))
-    reel = Reel(cassette, live, recording=recording, shared=project_rules(settings))
+    reel = Reel(cassette, live, recording=recording, shared=project_vary_rules(settings))
     open_ = _Open(reel)
     item.stash[_OPEN] = open_
     item.stash[PASSED] = False
@@ -184,7 +184,7 @@ def _failure_text(item: pytest.Item, error: BaseException, cause: BaseException)
     if isinstance(cause, ReplayMismatch | CassetteError) and open_ and not open_.reel.recording:
         parts.append(f"To record: {_command_to_record(item, open_.reel.live)}")
     here = f"{item.config.invocation_params.dir}{os.sep}"
-    return printable("\n".join(parts).replace(here, ""))
+    return printable_text("\n".join(parts).replace(here, ""))
 
 
 def _command_to_record(item: pytest.Item, live: LiveSide) -> str:

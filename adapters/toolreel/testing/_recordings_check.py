@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias
 from toolreel._internal import PYPROJECT, CassetteError, ProjectSettings, VaryError
 from toolreel._journal import Recorded, read_journal
 from toolreel._replay import BEHIND_PROXY, Rehearsal, TapedEndpoint, check_recovered_journals
-from toolreel._secrets import leaks, leaks_with_places, line_texts
-from toolreel.cassette import Session, Vary, leaks_in_exchanges, requests_by_rule, vary_rule_of
+from toolreel._secrets import leaks, leaks_with_places, texts_in_journal_line
+from toolreel.cassette import Session, Vary, leaks_in_exchanges, request_counts_by_rule, vary_rule_of
 from toolreel.testing._reel_files import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 
@@ -80,7 +80,7 @@ def check(
     :param project: its rules about what may vary have to fit a request of a recording
     :raises CassetteError: if there is nothing to check
     """
-    rules = project_rules(project) if project else ()
+    rules = project_vary_rules(project) if project else ()
     checker = _Checker(known or {}, rules, {*rules})
     groups: dict[Path, list[Path]] = {}
     evaluations = False
@@ -109,7 +109,7 @@ def check(
     return Checked(tuple(checked), tuple(sorted(checker.findings, key=lambda finding: finding.path)))
 
 
-def project_rules(project: ProjectSettings) -> tuple[Vary, ...]:
+def project_vary_rules(project: ProjectSettings) -> tuple[Vary, ...]:
     entries = enumerate(project.values.get("vary", ()))
     return tuple(vary_rule_of(entry, f"{project.path}: tool.toolreel.vary[{n}]") for n, entry in entries)
 
@@ -193,7 +193,7 @@ class _Checker:
             self.add(path, "leak", f"{exchange.name}: {place}: {leak.kind}")
         if not found:  # comments are scanned as text
             self.add_leaks(path)
-        for rule, count in requests_by_rule(tape.rules, (one.body for one in tape.exchanges)).items():
+        for rule, count in request_counts_by_rule(tape.rules, (one.body for one in tape.exchanges)).items():
             if count:
                 self.unused.discard(rule)
             elif rule not in self.rules:
@@ -202,7 +202,7 @@ class _Checker:
 
     def _check_journal(self, path: Path) -> Recorded | None:
         for number, line in enumerate(_raw_text(path).split("\n"), 1):
-            for place, leak in leaks_with_places(line_texts(line), self.known):
+            for place, leak in leaks_with_places(texts_in_journal_line(line), self.known):
                 self.add(path, "leak", f"line {number}: {place}: {leak.kind}")
         try:
             return read_journal(path)

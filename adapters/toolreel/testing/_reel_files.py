@@ -10,7 +10,7 @@ from toolreel._driver import Lap, Wanted
 from toolreel._internal import CassetteError
 from toolreel._journal import MemoryJournal, Recorded, journal_path, seal_text
 from toolreel._replay import AllowedDifferences, check_same_lines
-from toolreel._secrets import refuse_secrets
+from toolreel._secrets import check_line_for_secrets
 from toolreel.cassette import replace_file
 from toolreel_core._jsontext import digest
 from toolreel_core._plan import Plan
@@ -103,7 +103,7 @@ class ReelJournal(MemoryJournal):
 
     def refuse_secrets(self, known: Mapping[str, str]) -> None:
         for number, line in enumerate(self.lines, 1):
-            refuse_secrets(line, known, f"{self.path}, line {number}")
+            check_line_for_secrets(line, known, f"{self.path}, line {number}")
 
     def save(self) -> None:
         replace_file(self.path, seal_text(self.text))

@@ -33,7 +33,7 @@ def serve_request() -> None:
             import resource
 
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    response = json.dumps(run_request(request)).encode()
+    response = json.dumps(run_requested_tool_call(request)).encode()
     sys.stdout.flush()
     sys.stderr.flush()
     with os.fdopen(channel, "wb") as out:
@@ -41,7 +41,7 @@ def serve_request() -> None:
     os._exit(0)  # returning would wait for threads that the tool left running
 
 
-def run_request(request: Mapping[str, Any]) -> Mapping[str, Json]:
+def run_requested_tool_call(request: Mapping[str, Any]) -> Mapping[str, Json]:
     """The event of the requested call, and the traceback of an unexpected exception."""
     effect = cast("RunTool", load_effect(request["effect"]))
     tool = Tool.of(

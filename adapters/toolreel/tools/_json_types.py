@@ -74,17 +74,19 @@ class JsonType:
     read: Callable[[Json], object]
     """The Python value for a JSON value; raises :class:`InvalidValue`."""
 
-    def having(self, **keywords: Json) -> JsonType:
+    def with_keywords(self, **keywords: Json) -> JsonType:
         return JsonType({**self.schema, **keywords}, self.read)
 
-    def read_at(self, step: str | int, value: Json) -> object:
+    def read_with_error_path(self, step: str | int, value: Json) -> object:
         try:
             return self.read(value)
         except InvalidValue as error:
             raise InvalidValue(error.reason, (step, *error.path)) from None
 
 
-def _converted_type(convert: Callable[[Any], object], expected: str, *kinds: str, **schema: Json) -> JsonType:
+def _json_type_with_converter(
+    convert: Callable[[Any], object], expected: str, *kinds: str, **schema: Json
+) -> JsonType:
     def read_value(value: Json) -> object:
         try:
             return convert(value)
@@ -101,33 +103,39 @@ def _finite_decimal(value: object) -> Decimal:
     return number
 
 
-def _unchanged(value: Json) -> Json:
+def _identity(value: Json) -> Json:
     return value
 
 
-_ANYTHING = JsonType({}, _unchanged)
-_NULL = JsonType({"type": "null"}, _unchanged)
-_PATH = _converted_type(Path, "a path", "string", format="path")
+_ANYTHING = JsonType({}, _identity)
+_NULL = JsonType({"type": "null"}, _identity)
+_PATH = _json_type_with_converter(Path, "a path", "string", format="path")
 _SCALARS: Mapping[object, JsonType] = {
-    str: JsonType({"type": "string"}, _unchanged),
-    int: _converted_type(int, "an integer", "integer"),  # 3.0 is one to JSON Schema, and keys are texts
-    float: _converted_type(float, "a number below 1.8e308", "number"),
-    bool: JsonType({"type": "boolean"}, _unchanged),
+    str: JsonType({"type": "string"}, _identity),
+    int: _json_type_with_converter(
+        int, "an integer", "integer"
+    ),  # 3.0 is one to JSON Schema, and keys are texts
+    float: _json_type_with_converter(float, "a number below 1.8e308", "number"),
+    bool: JsonType({"type": "boolean"}, _identity),
     None: _NULL,
     NoneType: _NULL,
     Any: _ANYTHING,
     object: _ANYTHING,
-    datetime: _converted_type(
+    datetime: _json_type_with_converter(
         datetime.fromisoformat, 'a date and time such as "2026-11-22T09:30:00Z"', "string", format="date-time"
     ),
-    date: _converted_type(date.fromisoformat, 'a date such as "2026-11-22"', "string", format="date"),
-    time: _converted_type(time.fromisoformat, 'a time such as "09:30:00"', "string", format="time"),
-    UUID: _converted_type(
+    date: _json_type_with_converter(
+        date.fromisoformat, 'a date such as "2026-11-22"', "string", format="date"
+    ),
+    time: _json_type_with_converter(time.fromisoformat, 'a time such as "09:30:00"', "string", format="time"),
+    UUID: _json_type_with_converter(
         UUID, 'a UUID such as "c7f9d3a2-5b1e-4c6d-8e2f-0a1b2c3d4e5f"', "string", format="uuid"
     ),
     Path: _PATH,
     PurePath: _PATH,
-    Decimal: _converted_type(_finite_decimal, 'a decimal number such as "12.50"', "number", "string"),
+    Decimal: _json_type_with_converter(
+        _finite_decimal, 'a decimal number such as "12.50"', "number", "string"
+    ),
 }
 _ARRAYS: Mapping[object, Callable[[list[object]], object]] = {
     list: list,
@@ -201,12 +209,12 @@ class Types:
     def _named_type(self, hint: Any, origin: Any) -> JsonType:  # noqa: ANN401
         if _needs_pydantic(origin) or hasattr(origin, "__struct_config__"):
             return self._pydantic_or_msgspec_type(hint)
-        if _is_record(origin):
-            return self._define_once(hint, lambda: self._record_type(hint, origin))
+        if _is_record_class(origin):
+            return self._define_once(hint, lambda: self._json_type_of_record(hint, origin))
         if isinstance(hint, ForwardRef):  # the name of an alias inside itself
             return self._define_once(hint.__forward_arg__, lambda: self._resolve_type(hint))
         if hasattr(origin, "__value__"):  # `type X = …`
-            aliased = _substitute_variables(
+            aliased = _substitute_type_variables(
                 origin.__value__, _type_arguments_by_variable(origin, get_args(hint))
             )
             return self._define_once(hint, lambda: self._resolve_type(aliased, origin))
@@ -232,12 +240,12 @@ class Types:
         self._kinds[hint] = _ANYTHING
         kind = self._kinds[hint] = make()
         if hint in self._recursive:
-            self._share_definitions({name: kind.schema})
+            self._add_shared_definitions({name: kind.schema})
             return reference
         del self._kinds[hint]
         return kind
 
-    def _share_definitions(self, schemas: Mapping[str, Json]) -> None:
+    def _add_shared_definitions(self, schemas: Mapping[str, Json]) -> None:
         for name, schema in schemas.items():
             if self.shared.setdefault(name, schema) != schema:
                 raise ConfigError(f"there are two types {name!r}; rename one of the two")
@@ -251,7 +259,7 @@ class Types:
             name = "description" if _is_pydantic_field(extra) else "documentation"
             text = extra if isinstance(extra, str) else getattr(extra, name, None)
             if isinstance(text, str) and text:
-                return kind.having(description=text)
+                return kind.with_keywords(description=text)
         return kind
 
     def _pydantic_or_msgspec_type(self, hint: Any) -> JsonType:  # noqa: ANN401
@@ -278,7 +286,7 @@ class Types:
                 raise InvalidValue(str(first["msg"]), tuple(first["loc"])) from None
 
         schema = _without_titles(tree)
-        self._share_definitions(schema.pop("$defs", {}))
+        self._add_shared_definitions(schema.pop("$defs", {}))
         return JsonType(schema, read_value)
 
     def _union_type(self, choices: Sequence[JsonType]) -> JsonType:
@@ -314,7 +322,7 @@ class Types:
 
         def read_value(value: Any) -> object:  # noqa: ANN401 - an array
             kinds = items if is_fixed else [*(items or [_ANYTHING])] * len(value)
-            return build([kinds[at].read_at(at, item) for at, item in enumerate(value)])
+            return build([kinds[at].read_with_error_path(at, item) for at, item in enumerate(value)])
 
         return JsonType(schema, read_value)
 
@@ -327,11 +335,14 @@ class Types:
             schema["additionalProperties"] = item.schema
 
         def read_value(value: Any) -> object:  # noqa: ANN401 - an object
-            return {key.read_at(name, name): item.read_at(name, each) for name, each in value.items()}
+            return {
+                key.read_with_error_path(name, name): item.read_with_error_path(name, each)
+                for name, each in value.items()
+            }
 
         return JsonType(schema, read_value)
 
-    def _record_type(self, hint: Any, kind: Any) -> JsonType:  # noqa: ANN401
+    def _json_type_of_record(self, hint: Any, kind: Any) -> JsonType:  # noqa: ANN401
         self._namespace = {**self._namespace, **vars(sys.modules.get(kind.__module__, builtins))}
         fields = [*_record_fields(kind, _hints_of_generic(hint))]
         described = parse_docstring(inspect.getdoc(kind) or "", {name for name, *_ in fields}).parameters
@@ -345,7 +356,9 @@ class Types:
 
         def read_value(value: Any) -> object:  # noqa: ANN401 - an object
             try:
-                return build(**{name: parts[name].read_at(name, item) for name, item in value.items()})
+                return build(
+                    **{name: parts[name].read_with_error_path(name, item) for name, item in value.items()}
+                )
             except (TypeError, ValueError) as error:
                 raise InvalidValue(str(error)) from None
 
@@ -363,10 +376,10 @@ def _without_titles(schema: Any) -> Any:  # noqa: ANN401 - a schema
         return schema
     tree = map_subschemas(schema, _without_titles)
     tree.pop("title", None)
-    return _with_choice_types(tree)
+    return _with_enum_value_types(tree)
 
 
-def _with_choice_types(schema: Mapping[str, Json]) -> Mapping[str, Json]:
+def _with_enum_value_types(schema: Mapping[str, Json]) -> Mapping[str, Json]:
     """The schema with the types of its choices, which some providers demand."""
     choices = schema.get("enum")
     if "type" in schema or not isinstance(choices, list) or not choices:
@@ -385,7 +398,7 @@ def _choice_type(choices: Mapping[object, object]) -> JsonType:
                 return choice
         raise _unexpected_value_error(value, f"one of {', '.join(map(canonical, written))}")
 
-    return JsonType(_with_choice_types({"enum": written}), read_value)
+    return JsonType(_with_enum_value_types({"enum": written}), read_value)
 
 
 _CONSTRAINTS: Mapping[str, Mapping[str, str]] = {
@@ -418,7 +431,7 @@ def _constrained_type(kind: JsonType, extras: Sequence[object]) -> JsonType:
         if not kinds or not keywords.keys() >= kinds or not isinstance(bound, int | float | str):
             raise ConfigError(f"a schema cannot say {extra!r} here; check it inside the function")
         found |= {keywords[json_type]: bound for json_type in kinds}
-    return kind.having(**found)
+    return kind.with_keywords(**found)
 
 
 def _is_pydantic_field(value: Any) -> bool:  # noqa: ANN401
@@ -454,11 +467,11 @@ def _hints_of_generic(hint: Any) -> Mapping[str, Any]:  # noqa: ANN401
     kind = get_origin(hint) or hint
     variables, hints = _type_arguments_by_variable(kind, get_args(hint)), {**type_hints_of(kind)}
     for base in getattr(kind, "__orig_bases__", ()):
-        if _is_record(origin := get_origin(base)):
+        if _is_record_class(origin := get_origin(base)):
             inherited = type_hints_of(origin)
-            bound = _hints_of_generic(_substitute_variables(base, variables))
+            bound = _hints_of_generic(_substitute_type_variables(base, variables))
             hints |= {name: bound[name] for name in inherited if hints[name] == inherited[name]}
-    return {name: _substitute_variables(found, variables) for name, found in hints.items()}
+    return {name: _substitute_type_variables(found, variables) for name, found in hints.items()}
 
 
 def _type_arguments_by_variable(kind: Any, arguments: Sequence[Any]) -> Mapping[Any, Any]:  # noqa: ANN401
@@ -466,7 +479,7 @@ def _type_arguments_by_variable(kind: Any, arguments: Sequence[Any]) -> Mapping[
     return dict(zip(names, arguments, strict=False))
 
 
-def _substitute_variables(hint: Any, variables: Mapping[Any, Any]) -> Any:  # noqa: ANN401
+def _substitute_type_variables(hint: Any, variables: Mapping[Any, Any]) -> Any:  # noqa: ANN401
     if isinstance(hint, TypeVar):
         return variables.get(hint, hint)
     parameters = getattr(hint, "__parameters__", ())
@@ -493,7 +506,7 @@ def _json_default(value: object, what: str) -> Json:
 _NOTHING = inspect.Parameter.empty
 
 
-def _is_record(hint: object) -> bool:
+def _is_record_class(hint: object) -> bool:
     if not isinstance(hint, type):
         return False
     is_named_tuple = issubclass(hint, tuple) and hasattr(hint, "_fields")

@@ -27,10 +27,10 @@ from toolreel.tools._results import (
     exception_event,
     success_event,
     timeout_event,
-    unexpected_error,
+    unexpected_part_of_error,
 )
-from toolreel.tools._signature import Arguments, signature_of, summary_of, untyped_arguments
-from toolreel_core._config_checks import check_choice, unknown_name
+from toolreel.tools._signature import Arguments, docstring_summary, signature_of, untyped_arguments
+from toolreel_core._config_checks import check_choice, unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, parse
 from toolreel_core._protocol import RunTool, ToolReturned, dump, load_event
@@ -102,7 +102,7 @@ class Tool:
             definition = replace(signature_of(function, name).definition, **merged)
         else:
             inner = str(getattr(function, "__name__", "")) if name is None else name
-            merged.setdefault("description", summary_of(function))
+            merged.setdefault("description", docstring_summary(function))
             definition = ToolDefinition.of(inner, parameters=schema, **merged)
         return cls(definition, function, Isolation() if isolated is True else isolated or None, ok_key)
 
@@ -175,7 +175,7 @@ def _load_tools(name: str) -> Iterator[Tool]:
     module = load_module(place, f"--tools {name}")
     if not hasattr(module, attribute):
         public = [each for each in dir(module) if not each.startswith("_")]
-        raise ToolModuleError(f"--tools {name}: {unknown_name('attribute', attribute, public)}")
+        raise ToolModuleError(f"--tools {name}: {unknown_name_message('attribute', attribute, public)}")
     value = getattr(module, attribute)
     if isinstance(value, Toolbox):
         if value.has_settings:
@@ -301,7 +301,7 @@ class Call:
         try:
             with as_current_call(self.context):
                 if tool.isolation is not None:
-                    event = self._isolated_event(tool.isolation)
+                    event = self._run_in_isolation(tool.isolation)
                 else:
                     value: Any = tool.function(
                         **tool.arguments.keyword_arguments(effect.name, call_arguments(effect), self.context)
@@ -311,7 +311,7 @@ class Call:
             event = self.failure_result(error)
         return self._add_cost(event)
 
-    def _isolated_event(self, isolation: Isolation) -> ToolReturned:
+    def _run_in_isolation(self, isolation: Isolation) -> ToolReturned:
         tool, effect = self.tool, self.effect
         request: dict[str, Json] = {
             "target": import_path(tool.function, f"tool {effect.name!r}"),
@@ -338,7 +338,7 @@ class Call:
 
     def failure_result(self, error: Exception) -> ToolReturned:
         killed = isinstance(error, Crash) and self.context.cancelled
-        if not killed and (surprise := unexpected_error(error)):
+        if not killed and (surprise := unexpected_part_of_error(error)):
             self.on_error(self.context.call, surprise)
         return exception_event(self.effect, error)
 

@@ -61,7 +61,7 @@ def success_event(effect: RunTool, value: object, ok_key: OkKey = "envelope") ->
 
 def exception_event(effect: RunTool, error: Exception) -> ToolReturned:
     """The message of a :class:`ToolError`, only the class of any other, which may contain secrets."""
-    if errors := tool_errors(error):
+    if errors := tool_errors_in_exception(error):
         words = " ".join(dict.fromkeys(str(each) for each in errors))
         return failed_event(effect, errors[0].code, words, errors[0].data)
     why = f"failed with an unexpected {type(error).__name__}"
@@ -70,13 +70,13 @@ def exception_event(effect: RunTool, error: Exception) -> ToolReturned:
     return failed_event(effect, "INTERNAL_ERROR", f"{effect.name} {why}. {_REMEDY}")
 
 
-def tool_errors(error: BaseException) -> list[ToolError]:
+def tool_errors_in_exception(error: BaseException) -> list[ToolError]:
     if isinstance(error, BaseExceptionGroup):
-        return [found for each in error.exceptions for found in tool_errors(each)]
+        return [found for each in error.exceptions for found in tool_errors_in_exception(each)]
     return [error] if isinstance(error, ToolError) else []
 
 
-def unexpected_error(error: Exception) -> Exception | None:
+def unexpected_part_of_error(error: Exception) -> Exception | None:
     if isinstance(error, ExceptionGroup):
         return error.split(ToolError)[1]
     return None if isinstance(error, ToolError) else error

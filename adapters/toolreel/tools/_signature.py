@@ -32,7 +32,7 @@ class Arguments:
         complaints = list[str]()
         for key, value in arguments.items():
             try:
-                values[key] = self.kinds[key].read_at(key, value) if key in self.kinds else value
+                values[key] = self.kinds[key].read_with_error_path(key, value) if key in self.kinds else value
             except InvalidValue as error:
                 complaints.append(str(error))
         if complaints:
@@ -95,7 +95,7 @@ def untyped_arguments(function: Callable[..., object]) -> Arguments:
     return Arguments(context=next((name for name, hint in hints.items() if _is_run_context(hint)), None))
 
 
-def summary_of(function: Callable[..., object]) -> str:
+def docstring_summary(function: Callable[..., object]) -> str:
     return parse_docstring(_docstring_of(function), ()).summary
 
 

@@ -44,12 +44,12 @@ def value_as_json(value: object, parts: list[Media] | None = None) -> Json:
 
     :param parts: takes the images, audio and files
     """
-    return _convert_value(value, (), [] if parts is None else parts)
+    return _convert_to_json(value, (), [] if parts is None else parts)
 
 
-def _convert_value(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
+def _convert_to_json(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
     if isinstance(value, Enum):
-        return _convert_value(value.value, above, parts)
+        return _convert_to_json(value.value, above, parts)
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"Out of range float values are not JSON compliant: {value}")
     if value is None or isinstance(value, bool | int | float | str):
@@ -64,13 +64,13 @@ def _convert_value(value: object, above: tuple[int, ...], parts: list[Media]) ->
         if isinstance(value, kinds):
             return write(cast("Any", value))
     if (serializer := getattr(type(value), "__pydantic_serializer__", None)) is not None:
-        return _convert_value(serializer.to_python(value, mode="json", by_alias=True), above, parts)
+        return _convert_to_json(serializer.to_python(value, mode="json", by_alias=True), above, parts)
     if (named := _named_fields(value)) is not None:
         return _convert_object(named, above, parts)
     if isinstance(value, Set):
-        return sorted((_convert_value(item, above, parts) for item in value), key=canonical)
+        return sorted((_convert_to_json(item, above, parts) for item in value), key=canonical)
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
-        return [_convert_value(item, above, parts) for item in value]
+        return [_convert_to_json(item, above, parts) for item in value]
     kind = type(value).__name__
     remedy = _REMEDIES.get(kind, "return what JSON can carry")
     if inspect.iscoroutine(value):
@@ -84,7 +84,7 @@ def _convert_object(named: Mapping[object, object], above: tuple[int, ...], part
         name = _json_key(key)
         if name in written:
             raise ValueError(f"two keys of an object are {name!r} in JSON, one of them {key!r}; rename one")
-        written[name] = _convert_value(item, above, parts)
+        written[name] = _convert_to_json(item, above, parts)
     return written
 
 

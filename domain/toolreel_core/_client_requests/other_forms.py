@@ -72,14 +72,14 @@ def _chat_messages(tree: Tree, found: Findings) -> Iterator[Said]:
     for number, entry in enumerate(map(as_tree, list_at(tree, "messages"))):
         content, place = entry.get("content"), f"messages[{number}].content"
         if entry.get("role") == "assistant" and isinstance(content, Sequence | None):
-            yield Said((entry,), (_assistant_of_blocks(entry, place, found),))
+            yield Said((entry,), (_assistant_message_of_blocks(entry, place, found),))
         elif isinstance(content, str) or not isinstance(content, Sequence):
             yield Said((entry,), ({"role": entry.get("role"), "content": content},))
         else:
             yield Said((entry,), tuple(_user_messages(entry, place, found)))
 
 
-def _assistant_of_blocks(entry: Tree, place: str, found: Findings) -> Tree:
+def _assistant_message_of_blocks(entry: Tree, place: str, found: Findings) -> Tree:
     for number, block in enumerate(map(as_tree, list_at(entry, "content"))):
         at, kind = f"{place}[{number}]", type_of(block)
         if kind == "redacted_thinking":
@@ -217,7 +217,7 @@ def _messages_of_items(tree: Tree, found: Findings) -> Iterator[Said]:
     items = [(f"input[{number}]", as_tree(item)) for number, item in enumerate(list_at(tree, "input"))]
     for of_model, run in groupby(items, lambda placed: _is_assistant_item(placed[1])):
         if of_model:
-            yield _assistant_of_items([*run], found)
+            yield _assistant_message_of_items([*run], found)
         else:
             yield from (Said((item,), (_message_of_item(item, place, found),)) for place, item in run)
 
@@ -229,7 +229,7 @@ def _is_assistant_item(item: Tree) -> bool:
     return not kind.endswith("_output") and kind != "item_reference"
 
 
-def _assistant_of_items(turn: Sequence[tuple[str, Tree]], found: Findings) -> Said:
+def _assistant_message_of_items(turn: Sequence[tuple[str, Tree]], found: Findings) -> Said:
     for place, item in turn:
         match type_of(item):
             case "" | "message":
@@ -250,10 +250,10 @@ def _assistant_of_items(turn: Sequence[tuple[str, Tree]], found: Findings) -> Sa
 def _message_of_item(item: Tree, place: str, found: Findings) -> Tree:
     match type_of(item):
         case "" | "message":
-            content = chat_content(item.get("content"), f"{place}.content", found, _part_of_item)
+            content = chat_content(item.get("content"), f"{place}.content", found, _chat_content_part)
             return {"role": item.get("role", "user"), "content": content}
         case "function_call_output":
-            output = chat_content(item.get("output"), f"{place}.output", found, _part_of_item)
+            output = chat_content(item.get("output"), f"{place}.output", found, _chat_content_part)
             return {"role": "tool", "tool_call_id": item.get("call_id"), "content": output}
         case "item_reference":
             found.add_loss("stored_response", place)
@@ -264,7 +264,7 @@ def _message_of_item(item: Tree, place: str, found: Findings) -> Tree:
     return item
 
 
-def _part_of_item(part: Tree, place: str, found: Findings) -> Tree:
+def _chat_content_part(part: Tree, place: str, found: Findings) -> Tree:
     if not is_empty(part.get("file_id")):
         found.add_loss("stored_file", f"{place}.file_id")
         return part

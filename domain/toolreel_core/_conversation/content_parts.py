@@ -458,7 +458,7 @@ FROM_TOOLS = (
 """The beginning of a message of the user that has what tools gave."""
 
 
-def left_out_sentence(part: Media, provider: Provider) -> str:
+def omitted_part_sentence(part: Media, provider: Provider) -> str:
     """One sentence for the model about a part that is not sent."""
     return f"{part.label} was left out: {provider.name or 'this provider'} takes no {part.kind}."
 
@@ -484,7 +484,7 @@ def parts_for_provider(
         if isinstance(part, Text) or provider.takes(part.kind):
             sent.append(part)
         else:
-            sent.append(Text(left_out_sentence(part, provider)))
+            sent.append(Text(omitted_part_sentence(part, provider)))
             settings[f"supports_{part.kind}"] = None
     return tuple(sent), tuple(settings)
 

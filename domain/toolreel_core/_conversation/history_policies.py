@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from toolreel_core._config_checks import unknown_name
+from toolreel_core._config_checks import unknown_name_message
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -257,7 +257,7 @@ HISTORY_POLICIES: Mapping[str, HistoryPolicy] = {
 
 def history_policy(name: str) -> HistoryPolicy:
     if name not in HISTORY_POLICIES:
-        raise ConfigError(unknown_name("history policy", name, tuple(HISTORY_POLICIES)))
+        raise ConfigError(unknown_name_message("history policy", name, tuple(HISTORY_POLICIES)))
     return HISTORY_POLICIES[name]
 
 

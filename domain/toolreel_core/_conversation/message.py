@@ -174,7 +174,7 @@ def wire_tree(message: Message) -> Tree:
 
 def _message_tree(message: Message, write_part: Callable[[Part], Tree]) -> Tree:
     """A message of chat completions, with its parts as this form writes them."""
-    parts = [*map(write_part, parts_of(message))]
+    parts = [*map(write_part, parts_of_message(message))]
     match message:
         case SystemMessage():
             return {"role": "system", "content": message.content}
@@ -198,7 +198,7 @@ def _message_tree(message: Message, write_part: Callable[[Part], Tree]) -> Tree:
             assert_never(message)
 
 
-def parts_of(message: Message) -> tuple[Part, ...]:
+def parts_of_message(message: Message) -> tuple[Part, ...]:
     return message.parts if isinstance(message, UserMessage | ToolMessage) else ()
 
 
@@ -323,19 +323,22 @@ def _with_required_reasoning(tree: Tree, provider: Provider) -> Tree:
     return {**tree, field: provider.reasoning_placeholder}
 
 
-def _with_signature_channel(tree: Tree, provider: Provider) -> Tree:
+def _adapt_to_signature_channel(tree: Tree, provider: Provider) -> Tree:
     if provider.signature_channel == "extra_content":
         # Gemini wants a signature on the first call of a step; a foreign history has none.
         calls = list_at(tree, "tool_calls")
-        return tree if any(map(_is_signed, calls)) else signature_skip_validator_if_missing(tree)
+        return tree if any(map(_has_provider_fields, calls)) else signature_skip_validator_if_missing(tree)
     details = list_at(tree, "reasoning_details")
     if provider.signature_channel == "none" or not details:
         return tree
     # OpenRouter's Gemini refuses its own thoughts as text, and needs the encrypted ones.
-    return {**tree, "reasoning_details": [entry for entry in details if not _is_gemini_text(as_tree(entry))]}
+    return {
+        **tree,
+        "reasoning_details": [entry for entry in details if not _is_gemini_reasoning_text(as_tree(entry))],
+    }
 
 
-def _is_signed(call: Json) -> bool:
+def _has_provider_fields(call: Json) -> bool:
     """Whether a call has any field of a provider's own: not all put the signature in the same place."""
     match call:
         case {"id": _, "type": _, "function": {"name": _, "arguments": _, **inside}, **beside}:
@@ -344,7 +347,7 @@ def _is_signed(call: Json) -> bool:
             return False
 
 
-def _is_gemini_text(entry: Tree) -> bool:
+def _is_gemini_reasoning_text(entry: Tree) -> bool:
     form, kind = str(entry.get("format")), entry.get("type")
     return form.startswith("google-gemini") and isinstance(kind, str) and kind != "reasoning.encrypted"
 
@@ -353,7 +356,7 @@ _QUIRKS: Mapping[str, _Quirk] = {
     "tool_turn_content": _with_tool_turn_content,
     "reasoning_field": _with_reasoning_field,
     "reasoning_required_on": _with_required_reasoning,
-    "signature_channel": _with_signature_channel,
+    "signature_channel": _adapt_to_signature_channel,
 }
 
 
@@ -393,9 +396,9 @@ class Items(NamedTuple):
             for item in list_at(extras, self.key)
             if self._is_text_or_call(item) or self.may_go_back(item)
         ]
-        return self.with_calls_in_place(kept, message.content, message.calls)
+        return self.kept_items_with_calls(kept, message.content, message.calls)
 
-    def with_calls_in_place(
+    def kept_items_with_calls(
         self, kept: Sequence[Json], content: str, sent_calls: Sequence[SentCall]
     ) -> list[Json]:
         """Kept items with these calls in their places; texts and calls anew if they do not say this text."""
@@ -494,7 +497,7 @@ def _input_items(message: Message) -> Sequence[Json]:
     return [{"role": tree["role"], "content": tree["content"]}]
 
 
-def _is_call_item(item: Json) -> bool:
+def _is_call_placeholder(item: Json) -> bool:
     """Whether a call stands here; one that the server has run itself is kept whole, with its id."""
     return _item_type(item) == "function_call" and "call_id" not in as_tree(item)
 
@@ -506,7 +509,7 @@ def _item_text(item: Json) -> str | None:
     return "".join(text_at(part, "refusal") or text_at(part, "text") for part in parts)
 
 
-def _item_may_go_back(item: Json) -> bool:
+def _may_resend_item(item: Json) -> bool:
     """Reasoning that the server did not keep is only known by its content (``store`` is false)."""
     tree = as_tree(item)
     return _item_type(item) != "reasoning" or bool(tree.get("encrypted_content") or tree.get("content"))
@@ -519,9 +522,9 @@ def _function_call_item(call: SentCall, kept: Json) -> Tree:
 
 INPUT_ITEMS = Items(
     key=KEPT_IN["responses"],
-    is_call=_is_call_item,
+    is_call=_is_call_placeholder,
     text_in=_item_text,
-    may_go_back=_item_may_go_back,
+    may_go_back=_may_resend_item,
     # In full, since llama.cpp refuses an assistant's message whose content is a text.
     text=lambda text: {
         "type": "message",

@@ -75,7 +75,7 @@ def _read_messages(placed: Iterable[tuple[str, object]]) -> Iterator[Message]:
         elif isinstance(given, Message):
             yield given
         else:
-            raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}{_message_hint(given)}")
+            raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}{_wrong_input_hint(given)}")
     yield from _user_messages(pending)
 
 
@@ -108,13 +108,15 @@ def user_message(said: object) -> UserMessage:
     for number, each in enumerate(said):
         one = _message_part(each, f"content[{number}]")
         if one is None:
-            raise ConfigError(f"content[{number}]: {_SAID}, got {type(each).__name__}{_message_hint(each)}")
+            raise ConfigError(
+                f"content[{number}]: {_SAID}, got {type(each).__name__}{_wrong_input_hint(each)}"
+            )
         parts.append(Text(one) if isinstance(one, str) else one)
     # One that has only text is that of a plain text, whatever its pieces were.
     return UserMessage(parts_text(parts), tuple(parts) if media_parts(parts) else ())
 
 
-def _message_hint(given: object) -> str:
+def _wrong_input_hint(given: object) -> str:
     if isinstance(given, bytes):
         return "; for bytes write Image.from_bytes(data), Audio.from_bytes(data) or File.from_bytes(data)"
     return "; for a file write attach(path)" if hasattr(given, "__fspath__") else ""

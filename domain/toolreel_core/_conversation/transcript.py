@@ -23,7 +23,7 @@ from toolreel_core._conversation.message import (
     SystemMessage,
     ToolMessage,
     UserMessage,
-    parts_of,
+    parts_of_message,
     wire_text,
     wire_tree,
     write_message,
@@ -91,9 +91,9 @@ class Rope:
 
     def values(self) -> Iterator[Json]:
         """The parsed values, lazily: one block at a time, then text by text."""
-        return self.values_with(b"")
+        return self.values_containing_any(b"")
 
-    def values_with(self, *words: bytes) -> Iterator[Json]:
+    def values_containing_any(self, *words: bytes) -> Iterator[Json]:
         """The parsed values of each block or single text that contains one of the words."""
         for block in self.full:
             if any(word in block for word in words):
@@ -154,11 +154,11 @@ class StoredMessages(Sequence[Message]):
     def __repr__(self) -> str:
         return f"StoredMessages({[*self]})"
 
-    def mentioning(self, *words: str) -> Iterator[Message]:
+    def messages_that_may_mention(self, *words: str) -> Iterator[Message]:
         """The messages that contain one of the words, and possibly others; most others are not parsed."""
         # The words are searched in the JSON text, so they are escaped as JSON first.
         inside = [quote(word)[1:-1].encode("utf-8", "surrogatepass") for word in words]
-        return map(_restored_message, self.memos.values_with(*inside))
+        return map(_restored_message, self.memos.values_containing_any(*inside))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +171,8 @@ class Quotable:
 
     def among(self, *words: str) -> Iterator[str]:
         """A subset of the texts, including all that contain one of the words."""
-        sent = () if self.sent is None else self.sent.mentioning(*words)
-        for message in chain(self.history.mentioning(*words), sent):
+        sent = () if self.sent is None else self.sent.messages_that_may_mention(*words)
+        for message in chain(self.history.messages_that_may_mention(*words), sent):
             if isinstance(message, ToolMessage | UserMessage):
                 yield message.content
 
@@ -251,7 +251,9 @@ class Transcript:
         :param kept: what of them goes out, where that is not all
         """
         if kept is not None:
-            return replace(cls.of((), form), stored=_append_memos(_NO_TEXTS, messages)).shortened(kept)
+            return replace(cls.of((), form), stored=_append_stored_messages(_NO_TEXTS, messages)).shortened(
+                kept
+            )
         if form.estimator:
             # One that nobody knows is a mistake even where there is nothing to count.
             estimator(form.estimator)
@@ -261,7 +263,7 @@ class Transcript:
         at = cls(_NO_TEXTS, None, form, _NO_TEXTS, b"", 0, _NO_QUIRKS, Projection(form.provider))
         for message, projection, sent in steps:
             at = at._append_outgoing(sent, projection, message if in_order else None)
-        return at if in_order else replace(at, stored=_append_memos(_NO_TEXTS, stored))
+        return at if in_order else replace(at, stored=_append_stored_messages(_NO_TEXTS, stored))
 
     @property
     def messages(self) -> StoredMessages:
@@ -273,7 +275,7 @@ class Transcript:
         return None if self.less is None else StoredMessages(self.less)
 
     @property
-    def outgoing(self) -> StoredMessages:
+    def outgoing_messages(self) -> StoredMessages:
         return self.messages if self.less is None else StoredMessages(self.less)
 
     @property
@@ -285,10 +287,10 @@ class Transcript:
         after = self
         for message in messages:
             if after._changes_earlier(message):
-                every = [*self.outgoing, *messages]
+                every = [*self.outgoing_messages, *messages]
                 if self.less is None:
                     return Transcript.of(every, self.form)
-                return replace(self, stored=_append_memos(self.stored, messages)).shortened(every)
+                return replace(self, stored=_append_stored_messages(self.stored, messages)).shortened(every)
             projection, sent = after.projection.of(message)
             after = after._append_outgoing(sent, projection, message)
         return after
@@ -354,7 +356,7 @@ class Transcript:
                     texts, links = texts.append(more), linked_digest(links, more)
             if estimated is not None:
                 whole = "".join((out.text, *out.further))
-                tokens += estimate_tokens_with_parts(parts_of(entry.message), whole, estimated)
+                tokens += estimate_tokens_with_parts(parts_of_message(entry.message), whole, estimated)
             for name in (*entry.quirks, *out.quirks):
                 quirks = quirks.set(name, (quirks.get(name, 0)) + 1)
                 unchanged = False
@@ -368,7 +370,7 @@ class Transcript:
         return Transcript(stored, less, form, texts, links, tokens, quirks, projection, system, unfinished)
 
 
-def _append_memos(before: Rope, messages: Iterable[Message]) -> Rope:
+def _append_stored_messages(before: Rope, messages: Iterable[Message]) -> Rope:
     for message in messages:
         before = before.append(stored_message_text(message).encode())
     return before

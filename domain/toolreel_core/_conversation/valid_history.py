@@ -61,11 +61,11 @@ def unused_call_id(requested: str, name: str, calls: int, used_ids: Mapping[str,
     if requested not in used_ids and _NATIVE[style].fullmatch(requested):
         return requested
     before = used_ids.get(requested, 0) + 1
-    made = (_made_id(requested, name, calls + number, before + number, style) for number in count())
+    made = (_generated_call_id(requested, name, calls + number, before + number, style) for number in count())
     return next(form for form in made if form not in used_ids)
 
 
-def _made_id(requested: str, name: str, call: int, number: int, style: IdStyle) -> str:
+def _generated_call_id(requested: str, name: str, call: int, number: int, style: IdStyle) -> str:
     match style:
         case "keep":
             return f"{requested or 'call'}_{number}"

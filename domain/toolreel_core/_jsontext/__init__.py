@@ -22,7 +22,7 @@ from toolreel_core._jsontext.canonical import (
     json_error_reason,
     json_with_sorted_keys,
     linked_digest,
-    nesting,
+    nesting_depth,
     parse,
     quote,
     read_json,
@@ -33,7 +33,6 @@ from toolreel_core._jsontext.canonical import (
 from toolreel_core._jsontext.tree_access import (
     as_list,
     as_tree,
-    at_json_pointer,
     calls_of,
     in_numeric_order,
     is_blank,
@@ -44,6 +43,7 @@ from toolreel_core._jsontext.tree_access import (
     schema_types,
     text_at,
     tree_at,
+    value_at_json_pointer,
 )
 
 if TYPE_CHECKING:

@@ -114,7 +114,7 @@ def is_encodable(text: str) -> bool:
     return True
 
 
-def nesting(text: str, *, enough: int) -> int:
+def nesting_depth(text: str, *, enough: int) -> int:
     """How deep the arrays and objects of a JSON text nest, counted up to ``enough``."""
     depth = deepest = 0
     for bracket in _NO_BRACKET.sub("", text):
@@ -126,7 +126,7 @@ def nesting(text: str, *, enough: int) -> int:
 
 
 def is_nested_deeper(text: str, levels: int) -> bool:
-    return text.count("[") + text.count("{") > levels and nesting(text, enough=levels + 1) > levels
+    return text.count("[") + text.count("{") > levels and nesting_depth(text, enough=levels + 1) > levels
 
 
 def parse(text: JsonText) -> Json:
@@ -229,7 +229,7 @@ def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def integer(digits: str) -> int:
+def integer_of_digits(digits: str) -> int:
     """The integer of a string of digits; ``ValueError`` if there are more than Python converts by default."""
     count = len(digits) - (digits[:1] == "-")
     if count > _MAX_DIGITS:
@@ -272,11 +272,11 @@ _DECODERS = {
         object_pairs_hook=_object_with_unique_keys if unique else None,
         parse_constant=_refuse_constant,
         parse_float=_finite_float,
-        parse_int=integer,
+        parse_int=integer_of_digits,
     )
     for unique in (False, True)
 }
-_TOLERANT = json.JSONDecoder(parse_int=integer)
+_TOLERANT = json.JSONDecoder(parse_int=integer_of_digits)
 _TRUSTING = json.JSONDecoder()
 
 

@@ -20,7 +20,7 @@ from toolreel_core._jsontext.canonical import (
     ArgumentRepairs,
     Json,
     encodable_text,
-    integer,
+    integer_of_digits,
     read_json,
     without_non_finite_numbers,
 )
@@ -140,7 +140,7 @@ class SearchedText:
         self._matches[pattern] = (start, found)
         return found
 
-    def end_of_next(self, pattern: re.Pattern[str], start: int) -> int:
+    def end_of_next_match(self, pattern: re.Pattern[str], start: int) -> int:
         found = self.search(pattern, start)
         return found.end() if found else len(self.text)
 
@@ -462,7 +462,7 @@ class _Reader:
                 self.repairs.add("non_finite")
             return number
         try:
-            return integer(digits)
+            return integer_of_digits(digits)
         except ValueError:
             raise _NoValueError(self.at, unfinished=False) from None
 

@@ -54,7 +54,7 @@ def tree_at(tree: Tree, *path: str) -> Tree:
     return tree
 
 
-def at_json_pointer(root: Json, pointer: str) -> Json:
+def value_at_json_pointer(root: Json, pointer: str) -> Json:
     """The target of a JSON pointer, such as ``#/$defs/Unit`` or ``/draft/list/1``; null if there is none."""
     for step in pointer.split("/")[1:]:
         if isinstance(root, list | tuple):
@@ -112,12 +112,12 @@ def json_text(value: object, name: str) -> JsonText:
 
     :param name: name of the whole value in errors, such as ``options``
     """
-    if why := _error_in(value, name, MAX_DEPTH):
+    if why := _json_fault_in_value(value, name, MAX_DEPTH):
         raise ConfigError(f"{name}: {why}" if why == _TOO_DEEP else why)
     return canonical(cast("Json", value))
 
 
-def _error_in(value: object, path: str, levels: int) -> str:
+def _json_fault_in_value(value: object, path: str, levels: int) -> str:
     """The place of the first part that is not JSON, and why; empty if there is none."""
     match value:
         case None | bool():
@@ -135,7 +135,9 @@ def _error_in(value: object, path: str, levels: int) -> str:
         case dict():
             inside = (_error_of_member(key, item, path, levels) for key, item in value.items())
         case list() | tuple():
-            inside = (_error_in(item, f"{path}[{place}]", levels - 1) for place, item in enumerate(value))
+            inside = (
+                _json_fault_in_value(item, f"{path}[{place}]", levels - 1) for place, item in enumerate(value)
+            )
         case _:
             return f"{path}: a {type(value).__name__} is not JSON; {_ALLOWED}"
     return next(filter(None, inside), "") if levels else _TOO_DEEP
@@ -146,4 +148,4 @@ def _error_of_member(key: object, item: object, path: str, levels: int) -> str:
         return f"{path}: the key {key!r} is not JSON; use a str"
     if encodable_text(key) != key:
         return f"{path}: the key {key!r} holds a lone surrogate, which cannot be sent"
-    return _error_in(item, f"{path}.{key}", levels - 1)
+    return _json_fault_in_value(item, f"{path}.{key}", levels - 1)

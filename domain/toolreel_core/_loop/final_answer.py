@@ -17,7 +17,7 @@ from toolreel_core._loop.finish import (
     with_reply_stored,
 )
 from toolreel_core._loop.next_request import end_exchange, may_call_tools, send_next_request, task_restatement
-from toolreel_core._loop.tool_calls import coerced_arguments, unread_arguments_fault
+from toolreel_core._loop.tool_calls import argument_error_fault, coerced_arguments
 from toolreel_core._plan import AskedBy, OutputSpec, Plan, answer_request_sentence
 from toolreel_core._protocol import (
     Completed,
@@ -42,10 +42,10 @@ from toolreel_core._settings import DEFAULT_FINAL_TEXT, LoopConfig
 from toolreel_core._tools import (
     Envelope,
     Fault,
-    arguments_violate_schema,
     call_abandoned,
     failed_envelope,
     output_too_early,
+    schema_violation_fault,
 )
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def _judge_final_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted 
         if isinstance(fit, Accepted):
             return fit
     if error is not None:
-        return unread_arguments_fault(spec.name, error, plan)
-    return arguments_violate_schema(spec.name, cast("tuple[Violation, ...]", fits[0]))
+        return argument_error_fault(spec.name, error, plan)
+    return schema_violation_fault(spec.name, cast("tuple[Violation, ...]", fits[0]))
 
 
 def is_requested_output(plan: Plan, text: str) -> bool:

@@ -119,10 +119,10 @@ def exhausted_limit(state: State) -> Outcome | None:
     for kind, used, most in limits:
         if most is not None and used >= most:
             return ConversationSpent(kind, used, most)
-    return MaxTurns(limit) if state.exchange_tally.turns >= limit else spent_budget(state)
+    return MaxTurns(limit) if state.exchange_tally.turns >= limit else exhausted_budget_outcome(state)
 
 
-def spent_budget(state: State) -> BudgetSpent | CostUnknown | None:
+def exhausted_budget_outcome(state: State) -> BudgetSpent | CostUnknown | None:
     """The first budget of this exchange that is used up, or cannot be kept; else ``None``."""
     config, tally = state.present.config, state.exchange_tally
     if unknown := _unknown_cost_outcome(state):

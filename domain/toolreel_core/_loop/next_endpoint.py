@@ -63,17 +63,17 @@ def has_signature(tree: Json) -> bool:
 
 def _transcript_for_endpoint(state: State, after: Plan) -> tuple[Transcript, int]:
     """The conversation as another endpoint gets it, and how many messages lost fields of the one before."""
-    stored, sent = tuple(state.messages.messages), tuple(state.messages.outgoing)
+    stored, sent = tuple(state.messages.messages), tuple(state.messages.outgoing_messages)
     opening = state.present.opening
     # That of another endpoint may tell the form of the answer in words.
     if after.opening != opening and sent[: len(opening)] == opening:
         sent = (*after.opening, *sent[len(opening) :])
-    bare = tuple(map(_without_extras, sent))
+    bare = tuple(map(_without_provider_fields, sent))
     dropped = sum(one is not other for one, other in zip(bare, sent, strict=True))
     return Transcript.of(stored, after.form, kept=None if bare == stored else bare), dropped
 
 
-def _without_extras(message: Message) -> Message:
+def _without_provider_fields(message: Message) -> Message:
     if not isinstance(message, AssistantMessage) or not _provider_fields_of(message):
         return message
     calls = tuple(SentCall(call.id, call.name, call.arguments) for call in message.calls)
@@ -115,7 +115,7 @@ def _fallback_reason(outcome: Outcome, plan: Plan) -> FallbackReason | None:
     """
     match outcome:
         case TransportFailed(failure="status"):
-            if plan.asked_by == "native" and refuses_format("status", outcome.status, outcome.message):
+            if plan.asked_by == "native" and is_format_refusal("status", outcome.status, outcome.message):
                 return "capability"
             status = outcome.status or 0
             return "server_error" if status >= 500 else _BY_STATUS.get(status)
@@ -133,7 +133,7 @@ def _fallback_reason(outcome: Outcome, plan: Plan) -> FallbackReason | None:
             return None
 
 
-def refuses_format(failure: FailureKind, status: int | None, message: str) -> bool:
+def is_format_refusal(failure: FailureKind, status: int | None, message: str) -> bool:
     """Whether the server rejected the request because of the form that it asks for, or of its constraint."""
     # Searched in the message only: the body of a validation error repeats the whole request.
     rejected = failure == "status" and status in {400, 422, 501}
@@ -200,7 +200,7 @@ def _count_endpoint_bound_messages(state: State, after: int) -> int:
         return 0
     provider = state.present.provider
     demanded = provider.reasoning_required_on != "none"
-    sent = [out.message for out in project_history(state.messages.outgoing, provider)]
+    sent = [out.message for out in project_history(state.messages.outgoing_messages, provider)]
     return sum(
         any(demanded or has_signature(parse(text)) for text in _provider_fields_of(message))
         for message in sent

@@ -19,7 +19,7 @@ from toolreel_core._conversation import (
     estimate_tokens_with_parts,
     is_summary,
     is_user_authored,
-    parts_of,
+    parts_of_message,
     readable_content,
     split_for_summary,
     summary_message,
@@ -37,7 +37,7 @@ from toolreel_core._jsontext import (
     json_with_sorted_keys,
     parse,
 )
-from toolreel_core._loop.finish import exhausted_limit, settle, spent_budget, with_notes
+from toolreel_core._loop.finish import exhausted_budget_outcome, exhausted_limit, settle, with_notes
 from toolreel_core._plan import Plan, Request, RequestOptions, answer_request_sentence, pin_to_upstream
 from toolreel_core._protocol import (
     AwaitingReply,
@@ -191,7 +191,7 @@ def _estimated_tokens(state: State, options: RequestOptions) -> int:
     return request.sent.tokens + estimator(state.present.config.estimator)(options.text)
 
 
-def _window_tokens(state: State) -> int:
+def _history_token_limit(state: State) -> int:
     config = state.present.config
     return (config.context_window_tokens or 0) - config.reserved_response_tokens
 
@@ -201,7 +201,7 @@ def _message_cost_function(state: State) -> Cost:
     form, tokens = state.messages.form, estimator(state.present.config.estimator)
     return cache(
         lambda message: estimate_tokens_with_parts(
-            parts_of(message), write_message(message, form).text, tokens
+            parts_of_message(message), write_message(message, form).text, tokens
         )
     )
 
@@ -213,13 +213,13 @@ later turn, and each time the provider's prompt cache would be lost."""
 
 def _apply_history_policies(state: State, options: RequestOptions, policies: tuple[str, ...]) -> State:
     """The state whose outgoing history fits the window, as far as these policies can make it."""
-    limit, before, applied = _window_tokens(state), state.messages, dict[str, None]()
+    limit, before, applied = _history_token_limit(state), state.messages, dict[str, None]()
     cost = _message_cost_function(state)
     # Policies measure stored messages. The message that is sent can be smaller (for example without its old
     # reasoning), so a policy may save less than it counted: repeat until it fits or nothing is saved.
     while (estimate := _estimated_tokens(state, options)) > limit:
         excess = estimate - limit * _TARGET_PERCENT // 100
-        kept, effective = apply_history_policies(state.messages.outgoing, policies, excess, cost)
+        kept, effective = apply_history_policies(state.messages.outgoing_messages, policies, excess, cost)
         shorter = state.messages.shortened(kept) if effective else state.messages
         if shorter.tokens >= state.messages.tokens:
             break
@@ -227,7 +227,7 @@ def _apply_history_policies(state: State, options: RequestOptions, policies: tup
     after = state.messages
     if after is before:
         return state
-    counts = len(before.outgoing), len(after.outgoing), before.tokens, after.tokens
+    counts = len(before.outgoing_messages), len(after.outgoing_messages), before.tokens, after.tokens
     return with_notes(state, HistoryShortened(state.tally.turns + 1, tuple(applied), *counts))
 
 
@@ -271,13 +271,13 @@ def summary_draft(state: State, *, tools: bool) -> Draft:
     """The history of a state whose next turn does not fit, parted for a summary."""
     cost = _message_cost_function(state)
     estimate = _estimated_tokens(state, turn_options(state, tools=tools))
-    excess = estimate - _window_tokens(state) * _KEPT_PERCENT // 100
-    return Draft(*split_for_summary(state.messages.outgoing, excess, cost), cost)
+    excess = estimate - _history_token_limit(state) * _KEPT_PERCENT // 100
+    return Draft(*split_for_summary(state.messages.outgoing_messages, excess, cost), cost)
 
 
 def _summary_fits(state: State, request: Request) -> bool:
     """Whether the request for a summary leaves room for the summary."""
-    limit = _window_tokens(state)
+    limit = _history_token_limit(state)
     tokens = request.messages.tokens + estimator(state.present.config.estimator)(request.options.text)
     return tokens <= limit - limit * _SUMMARY_PERCENT // 100
 
@@ -286,11 +286,11 @@ def summary_request(state: State, draft: Draft) -> Request:
     """The request for a summary; it fits the window unless the window is too small for any."""
     options, form = _summary_options(state), state.messages.form
     # Quoted as they were sent: a transform or a guard may have changed them.
-    first = islice(filter(is_user_authored, state.messages.outgoing), 1)
-    task = task_passages(conversation_passages(_as_sent_to_chat(state, first)))
-    old = conversation_passages(_as_sent_to_chat(state, draft.old))
+    first = islice(filter(is_user_authored, state.messages.outgoing_messages), 1)
+    task = task_passages(conversation_passages(_messages_in_chat_form(state, first)))
+    old = conversation_passages(_messages_in_chat_form(state, draft.old))
     length = max((len(passage.text) for passage in (*task, *old)), default=0)
-    words = min(_LONGEST, max(1, _window_tokens(state) * _SUMMARY_PERCENT // 100 // 2))
+    words = min(_LONGEST, max(1, _history_token_limit(state) * _SUMMARY_PERCENT // 100 // 2))
     while True:
         text = summary_request_text(task, old, length, words)
         request = Request(state.present.model, Transcript.of([UserMessage(text)], form), options)
@@ -303,7 +303,7 @@ def summary_request(state: State, draft: Draft) -> Request:
             old = (old[0], *old[1 + max(1, len(old) // 4) :])
 
 
-def _as_sent_to_chat(state: State, messages: Iterable[Message]) -> Iterator[Tree]:
+def _messages_in_chat_form(state: State, messages: Iterable[Message]) -> Iterator[Tree]:
     """The messages as they are sent, but as chat completions, whatever form the server speaks."""
     form = state.messages.form
     chat = replace(form, provider=replace(form.provider, wire_form="chat_completions"))
@@ -312,7 +312,7 @@ def _as_sent_to_chat(state: State, messages: Iterable[Message]) -> Iterator[Tree
 
 def _summary_options(state: State) -> RequestOptions:
     """The plan's options for a request without tools, as far as they suit a text that nobody is shown."""
-    room, kept = _window_tokens(state) * _SUMMARY_PERCENT // 100, dict[str, Json]()
+    room, kept = _history_token_limit(state) * _SUMMARY_PERCENT // 100, dict[str, Json]()
     for key, value in as_tree(parse(state.present.bodies.dropped.text)).items():
         if key in _CAPS and isinstance(value, int) and 0 < value < room:
             # A limit for short answers would cut the summary, which is then of no use.
@@ -387,18 +387,18 @@ def _fit_window(state: State, *, tools: bool, summarize: bool) -> Step | State:
         at = policies.index(SUMMARIZE)
         state, policies = _apply_history_policies(state, options, policies[:at]), policies[at + 1 :]
         estimate = _estimated_tokens(state, options)
-        if summarize and estimate > _window_tokens(state):
+        if summarize and estimate > _history_token_limit(state):
             draft = summary_draft(state, tools=tools)
             least = estimate - draft.tokens + draft.cost(summary_message(""))
             is_new = not all(map(is_summary, draft.old))
             if (
                 is_new
-                and least <= _window_tokens(state)
+                and least <= _history_token_limit(state)
                 and _summary_fits(state, summary_request(state, draft))
             ):
                 return _send_request(state, AwaitingReply(state.next_ref, 1, tools, "summary"), state.tally)
     state = _apply_history_policies(state, options, policies)
-    limit, estimate = _window_tokens(state), _estimated_tokens(state, options)
+    limit, estimate = _history_token_limit(state), _estimated_tokens(state, options)
     if estimate <= limit:
         return state
     sized = [(len(options.text.encode()), "tools and options")]
@@ -470,7 +470,7 @@ def resend_request(state: State, phase: Waiting) -> Step:
 
     Leads to ``AwaitingReply``, or to ``Settled`` with ``budget`` if the wait used up the time.
     """
-    if limit := spent_budget(state):
+    if limit := exhausted_budget_outcome(state):
         return settle(state, limit)
     retried = replace(phase.failed, ref=state.next_ref, attempt=phase.failed.attempt + 1)
     return _send_request(state, retried, state.tally)
@@ -522,7 +522,7 @@ def begin_next_exchange(state: State) -> Step:
 
     Leads to ``AwaitingReply``, or to ``Settled`` if a budget of the conversation is used up.
     """
-    began = replace(state, memory=state.memory.of_next_exchange(), exchange_began=state.tally)
+    began = replace(state, memory=state.memory.for_next_exchange(), exchange_began=state.tally)
     if not state.messages.stored.count:
         # A run whose first messages no transform could take has none of them in its history.
         began = replace(began, messages=Transcript.of(state.present.opening, state.present.form))

@@ -37,7 +37,7 @@ from toolreel_core._loop.final_answer import (
     is_requested_output,
 )
 from toolreel_core._loop.finish import settle, tally_with_reply, with_notes
-from toolreel_core._loop.next_endpoint import has_next_endpoint, refuses_format
+from toolreel_core._loop.next_endpoint import has_next_endpoint, is_format_refusal
 from toolreel_core._loop.next_request import (
     is_call_required,
     may_call_tools,
@@ -133,7 +133,7 @@ def _parse_reply(body: str, state: State, form: WireForm) -> Received:
 
         joined, repairs, carry, paused = as_chat(body, form)[:4]
     changed, quirks = transform_reply_body(joined, plan.config)
-    reply = _whole_json_answer(changed, state)
+    reply = _whole_json_reply(changed, state)
     if reply is None:
         # A page that a tool fetched may contain a call in text. If the model quotes it, it must not run, not
         # even from a summary.
@@ -175,7 +175,7 @@ def _reply_with_answer_call_as_text(reply: Reply, name: str) -> Reply:
     return replace(reply, calls=(), content=content, finish=finish, problem=problem, warnings=tuple(codes))
 
 
-def _whole_json_answer(body: Json, state: State) -> Reply | None:
+def _whole_json_reply(body: Json, state: State) -> Reply | None:
     """The reply whose whole text is the JSON that was asked for: its strings may hold the markup of calls."""
     plan = state.present
     if plan.output is None or not plan.config.text_dialects or plan.constrains_calls:
@@ -363,7 +363,7 @@ def handle_request_failed(state: State, phase: AwaitingReply, event: RequestFail
     if is_turn and (reply := reply_in_error_body(event.body, state)):
         return _handle_reply(_with_reply_counted(state, phase, reply), reply)
     constrained = is_turn and phase.tools_sent and state.present.constrains_calls and is_call_required(state)
-    if constrained and refuses_format(event.failure, event.status, event.message):
+    if constrained and is_format_refusal(event.failure, event.status, event.message):
         hint = "the server does not take constrained_calls='response_format'; write constrained_calls='off'"
         return settle(state, CapabilityRefused(f"{event.message} ({hint})"))
     if is_turn and phase.tools_sent and refuses_tools(event):
@@ -403,7 +403,7 @@ def _apply_summary(state: State, phase: AwaitingReply, reply: Reply) -> Step:
     after = before.shortened(sent)
     note = HistorySummarized(
         turn_number(state.tally, phase),
-        len(before.outgoing),
+        len(before.outgoing_messages),
         len(sent),
         before.tokens,
         after.tokens,

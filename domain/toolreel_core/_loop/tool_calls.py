@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never, cast
 
-from toolreel_core._conversation import Media, ToolMessage, blobs_of, left_out_sentence
+from toolreel_core._conversation import Media, ToolMessage, blobs_of, omitted_part_sentence
 from toolreel_core._jsontext import JsonText, canonical, chained_digest, is_nested_deeper
 from toolreel_core._loop.finish import settle, with_notes, with_tool_spending
 from toolreel_core._loop.next_request import (
@@ -56,21 +56,21 @@ from toolreel_core._tools import (
     arguments_not_object,
     arguments_too_deep,
     arguments_too_large,
-    arguments_truncated,
-    arguments_violate_schema,
+    arguments_truncated_fault,
     call_abandoned,
     call_cancelled,
-    call_denied,
+    call_denied_fault,
     envelope_of,
     envelope_plain_text,
     failed_envelope,
     matches_tool_name,
     output_not_alone,
     parts_too_large,
+    schema_violation_fault,
     shortened_name,
-    tool_not_allowed,
     tool_not_allowed_as_text,
-    tool_not_found,
+    tool_not_allowed_fault,
+    tool_not_found_fault,
 )
 
 # Admission: the checks between a model and a tool, and the effects that run what passed.
@@ -89,7 +89,7 @@ def admit_call(call: ToolCall, plan: Plan) -> Intended | Fault:
     if tool is None or not tool.exposed:
         # A tool that is masked or not exposed exists: the model is told that it may not call it.
         offered = plan.callable_tools
-        missing = tool_not_allowed if call.name in offered.known else tool_not_found
+        missing = tool_not_allowed_fault if call.name in offered.known else tool_not_found_fault
         return missing(call.name, offered.names)
     if config.text_calls_for == "read_only" and call.from_text and not tool.read_only:
         return tool_not_allowed_as_text(tool.outward)
@@ -99,28 +99,28 @@ def admit_call(call: ToolCall, plan: Plan) -> Intended | Fault:
     if is_nested_deeper(call.original, config.max_argument_depth):
         return arguments_too_deep(call.name, config.max_argument_depth)
     if isinstance(call.arguments, ArgumentError):
-        return unread_arguments_fault(call.name, call.arguments, plan)
+        return argument_error_fault(call.name, call.arguments, plan)
     # Coerce first, so that the schema judges what would run.
     intended = coerced_arguments(tool.parameters, (tool.name, tool.outward), call.arguments, config)
     if intended.doubt:
         return arguments_in_envelope(tool.name, intended.doubt)
     schema, arguments = tool.parameters, intended.arguments
     found = violations(schema, arguments) or unknown_key_violations(schema, arguments)
-    return arguments_violate_schema(tool.name, found) if found else intended
+    return schema_violation_fault(tool.name, found) if found else intended
 
 
 def is_final_tool_call(call: ToolCall, plan: Plan) -> bool:
     return plan.asked_by == "tool" and plan.output is not None and call.name == plan.output.name
 
 
-def unread_arguments_fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
+def argument_error_fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
     match error.code:
         case "ARGUMENTS_INVALID_JSON":
             return arguments_not_json(name, error.detail)
         case "ARGUMENTS_NOT_OBJECT":
             return arguments_not_object(name, error.detail)
         case "ARGUMENTS_TRUNCATED":
-            return arguments_truncated(name, plan.bodies.output_cap)
+            return arguments_truncated_fault(name, plan.bodies.output_cap)
         case _:
             assert_never(error.code)
 
@@ -259,7 +259,7 @@ def handle_approval_given(state: State, phase: AwaitingApproval, event: Approval
             state, AwaitingTools((flight,), phase.waiting), _call_started_note(state, call)
         )
         return Step(running, (run_tool_effect(state, flight.ref, call),))
-    denied = call_denied(call.name, event.reason)
+    denied = call_denied_fault(call.name, event.reason)
     notes = (_call_rejected_note(state, call, denied),)
     return _record_results(state, [(call, failed_envelope(call.name, denied), ())], phase.waiting, notes)
 
@@ -282,7 +282,7 @@ def handle_tool_returned(state: State, phase: AwaitingTools, event: ToolReturned
         if (size := sum(blob.size for blob in blobs_of(parts))) > most:
             result, parts = failed_envelope(call.name, parts_too_large(call.name, size, most)), ()
         lost = tuple([part for part in parts if not provider.takes(part.kind)])
-        warnings = [left_out_sentence(part, provider) for part in lost]
+        warnings = [omitted_part_sentence(part, provider) for part in lost]
         result = replace(result, warnings=(*result.warnings, *warnings))
         parts = tuple([part for part in parts if part not in lost])
     elapsed_ms = None if event.at_ms is None else max(0, event.at_ms - returned.since_ms)

@@ -173,13 +173,13 @@ def response_format(spec: OutputSpec, schema: Json) -> Tree:
 
     :param schema: of the answer, as it goes out
     """
-    strict = all(map(_is_strict, schemas_in(schema)))
+    strict = all(map(_is_strict_schema, schemas_in(schema)))
     described = {"description": spec.description} if spec.description else {}
     inner: Tree = {"name": spec.name, **described, "schema": schema, "strict": strict}
     return {"type": "json_schema", "json_schema": inner}
 
 
-def _is_strict(part: Tree) -> bool:
+def _is_strict_schema(part: Tree) -> bool:
     if not part.keys() <= _STRICT:
         return False
     # A text is a sequence too, and "object" is in "object".

@@ -15,7 +15,7 @@ from toolreel_core._conversation import (
     UserMessage,
     history_policy,
     messages_from_input,
-    parts_of,
+    parts_of_message,
     unsupported_part_error,
     wire_text,
 )
@@ -474,7 +474,7 @@ class Plan:
     def _digest(self) -> str:
         tools = self.tools.text if self.tools.is_sent_whole else self.tools.fingerprint
         provider = self.provider.changes()
-        if not any(map(parts_of, self.messages)):
+        if not any(map(parts_of_message, self.messages)):
             # Without a part, the settings of parts decide nothing, so a catalogue that knows more of a
             # provider does not make recordings stale.
             provider = {key: value for key, value in provider.items() if key not in PART_SETTINGS}

@@ -72,7 +72,7 @@ class Preset:
             cls,
             {"names": (name,), "price": None},
             config=_read_config(table.table("config")),
-            provider=table.table("provider").checked(Provider.of).json(),
+            provider=table.table("provider").check_values(Provider.of).json(),
             request=checked_request_options(table.table("request")),
         )
 
@@ -197,7 +197,7 @@ def checked_request_options(table: Table) -> JsonText:
     for key in OWNED:
         if key in table.values:
             instead = "write stream under config" if key == "stream" else "leave it out"
-            raise table.complaint(f"it is set by the run itself; {instead}", key)
+            raise table.error_at(f"it is set by the run itself; {instead}", key)
     return table.json()
 
 
@@ -206,7 +206,7 @@ def _read_config(table: Table) -> JsonText:
     off = {key: None for key, value in table.values.items() if value == "off" and key in _CAN_BE_OFF}
     table = Table(table.place, {**table.values, **off})
     text = Table(table.place, _with_normalized_name_patches(table)).json()
-    table.checked(Preset().config_with)
+    table.check_values(Preset().config_with)
     return text
 
 

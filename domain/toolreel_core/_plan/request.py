@@ -80,7 +80,7 @@ def _option_in_messages_form(key: str, value: Json) -> Tree:
                 entries.append(named if function else entry)
             return {"tools": entries}
         case "tool_choice":
-            if name := _demanded_tool(value):
+            if name := _tool_name_in_choice(value):
                 return {"tool_choice": {"type": "tool", "name": name}}
             kind = {"required": "any", "auto": "auto", "none": "none"}.get(str(value))
             return {"tool_choice": {"type": kind}} if kind else {}
@@ -110,7 +110,7 @@ def _option_in_responses_form(key: str, value: Json) -> Tree:
             pairs = _tool_entries_and_functions(value)
             return {"tools": [{**lax, **function} if function else entry for entry, function in pairs]}
         case "tool_choice":
-            name = _demanded_tool(value)
+            name = _tool_name_in_choice(value)
             return {"tool_choice": {"type": "function", "name": name} if name else value}
         case "max_tokens" | "max_completion_tokens":
             return {"max_output_tokens": value}
@@ -136,7 +136,7 @@ def _tool_entries_and_functions(tools: Json) -> Iterator[tuple[Tree, Tree]]:
         yield as_tree(entry), tree_at(as_tree(entry), "function")
 
 
-def _demanded_tool(choice: Json) -> Json:
+def _tool_name_in_choice(choice: Json) -> Json:
     return tree_at(as_tree(choice), "function").get("name")
 
 

@@ -104,7 +104,7 @@ def _observed_features(answered: Answered) -> Iterator[tuple[str, Group, str]]:
     yield "call_id_form", "tools", _call_id_form(answered)
     yield "text_calls", "tools", written
     yield "text_calls_in_reasoning", "tools", "the reasoning" if inside else ""
-    yield "signatures", "history", _signature_place(answered)
+    yield "signatures", "history", _thought_signature_field(answered)
     stop = finish if isinstance(finish, str) and finish else "none"
     yield "stop_reasons", "tools", stop if answered.calls else ""
     yield "cost", "basics", "" if reply.usage.cost is None else "usage.cost"
@@ -124,7 +124,7 @@ def _call_id_form(answered: Answered) -> str:
     return re.sub(r"[0-9a-zA-Z]{5,}", "…", first) if first[:5] == "call_" else f"{len(first)} characters"
 
 
-def _signature_place(answered: Answered) -> str:
+def _thought_signature_field(answered: Answered) -> str:
     for call in answered.calls:
         for vendor in ("google", "vertex"):
             if tree_at(call, "extra_content", vendor).get("thought_signature"):

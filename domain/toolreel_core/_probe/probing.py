@@ -16,7 +16,7 @@ from toolreel_core._probe.observation import PASSING, STOPPING, Answered, Observ
 from toolreel_core._probe.question import MOST_TOKENS, RICHER, Known, Question
 from toolreel_core._probe.verdict import Verdict, Word
 from toolreel_core._protocol import ReplyReceived, RequestFailed
-from toolreel_core._settings import WireForm, bytes_per_4
+from toolreel_core._settings import WireForm, estimate_tokens_by_bytes
 
 REPEAT = 3
 """How often a question is asked on which a setting hangs. Three answers about a quirk that comes half of the
@@ -72,12 +72,12 @@ class Probing:
             return None
         known = self.known
         for question in self.questions:
-            if self._is_open(question, known):
+            if self._is_question_open(question, known):
                 body, form = question.body(self.model, known), question.form(known)
                 return Ask(question, body, self.sent + 1, self._wait_ms, form)
         return None
 
-    def _is_open(self, question: Question, known: Known) -> bool:
+    def _is_question_open(self, question: Question, known: Known) -> bool:
         if question.name in self.passed:
             return False
         words = self.words.get(question.name)
@@ -169,6 +169,6 @@ def estimate_remaining_cost(probing: Probing) -> Cost:
             if isinstance(limit := body.get(key), int)
         )
         limit = next((each for each in limits if each <= MOST_TOKENS), _UNLIMITED)
-        cost = (left, left * bytes_per_4(canonical(body)), left * limit)
+        cost = (left, left * estimate_tokens_by_bytes(canonical(body)), left * limit)
         total = Cost(*map(sum, zip(total, cost, strict=True)))
     return total

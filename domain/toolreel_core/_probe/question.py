@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, Self, TypeAlias, cast, get_args
 
-from toolreel_core._config_checks import unknown_name
+from toolreel_core._config_checks import unknown_name_message
 from toolreel_core._conversation import Form, Transcript, parse_chat_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, list_at, parse
@@ -117,11 +117,11 @@ class Known:
         return capped if self.has_verdict("temperature", "refused") else {**capped, "temperature": 0}
 
     @property
-    def accepted_tool_turn(self) -> str:
+    def accepted_tool_turn_name(self) -> str:
         return next((name for name in _TOOL_TURNS if self.has_verdict(name, "accepted")), "")
 
     def holds(self, conditions: str) -> bool:
-        refused = self.has_verdict("tool_turn", "refused") and not self.accepted_tool_turn
+        refused = self.has_verdict("tool_turn", "refused") and not self.accepted_tool_turn_name
         seen = {
             "turn": "refused" if refused else "",
             "reasoning_field": self.reasoning,
@@ -232,7 +232,7 @@ def select_questions(questions: tuple[Question, ...], names: tuple[str, ...] = (
     known = dict.fromkeys((*(each.name for each in questions), *groups))
     for name in names:
         if name not in known:
-            raise ConfigError(unknown_name("question", name, known))
+            raise ConfigError(unknown_name_message("question", name, known))
     # A question can have the name of a group, which is then meant.
     single = {*names} - {*groups}
     asked = [each for each in questions if each.group in names or each.name in single]
@@ -293,7 +293,7 @@ _SIGNATURE: Tree = {"google": {"thought_signature": "skip_thought_signature_vali
 
 def _tool_turn_messages(row: Mapping[str, Any], known: Known) -> Iterator[Tree]:
     """A call and its result, in the form that the question names, or else the one that was taken so far."""
-    form = row["name"] if row["name"] in _TOOL_TURNS else known.accepted_tool_turn
+    form = row["name"] if row["name"] in _TOOL_TURNS else known.accepted_tool_turn_name
 
     def only_with(addition: str, field: Tree) -> Tree:
         name = f"tool_turn_{addition}"

@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, g
 
 from pyrsistent import PMap, pmap
 
-from toolreel_core._conversation import SUMMARIZE, Blob, Form, Message, Transcript, blobs_of, parts_of
+from toolreel_core._conversation import SUMMARIZE, Blob, Form, Message, Transcript, blobs_of, parts_of_message
 from toolreel_core._errors import CodecError, ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, read_json, value_or_failure
 from toolreel_core._plan import Plan
@@ -45,7 +45,7 @@ MENTION = '"type":"blob"'
 def blobs_in(value: Plan | Event) -> tuple[Blob, ...]:
     """The blobs of a plan's messages or of an event, in order."""
     if isinstance(value, Plan):
-        return tuple([blob for message in value.messages for blob in blobs_of(parts_of(message))])
+        return tuple([blob for message in value.messages for blob in blobs_of(parts_of_message(message))])
     return blobs_of(value.parts) if isinstance(value, UserSpoke | ToolReturned) else ()
 
 
@@ -311,7 +311,7 @@ def decode(kind: object, tree: Json, place: str) -> object:
             raise codec_error(place, "an object", tree)
         return pmap({key: decode(arguments[1], item, f"{place}.{key}") for key, item in tree.items()})
     if is_dataclass(kind):
-        return _decode_class(kind, tree, place)
+        return _decode_dataclass(kind, tree, place)
     # type(), since True is an instance of int. JSON has one kind of number, so an int passes as a float.
     scalar, given = cast("type[object]", kind), type(tree)
     if given is not scalar and not (scalar is float and given is int):
@@ -355,7 +355,7 @@ def stored_fields(kind: Any) -> tuple[tuple[Field[Any], object], ...]:  # noqa: 
     return tuple((item, hints[item.name]) for item in stored)
 
 
-def _decode_class(kind: Any, tree: Json, place: str) -> object:  # noqa: ANN401 - a dataclass
+def _decode_dataclass(kind: Any, tree: Json, place: str) -> object:  # noqa: ANN401 - a dataclass
     if not isinstance(tree, Mapping) or tree.get("type") != type_name(kind):
         raise codec_error(place, f"an object of type {type_name(kind)}", tree)
     stored, values = stored_fields(kind), dict[str, object]()

@@ -248,7 +248,7 @@ class Memory:
     withheld: tuple[str, ...] = ()
     """Inner names of the tools that the next reply may not call; see ``LoopConfig.withhold_repeated``."""
 
-    def of_next_exchange(self) -> Memory:
+    def for_next_exchange(self) -> Memory:
         """What stays when the user speaks again: what was learned about the server."""
         return Memory(tools_dropped=self.tools_dropped, upstream=self.upstream)
 

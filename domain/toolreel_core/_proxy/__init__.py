@@ -8,7 +8,7 @@ from toolreel_core._proxy.conversation_keys import (
     KeptThoughts,
     Key,
     continuation_keys,
-    first_key,
+    initial_key_of_caller,
     keys_after_each_message,
     wants_thoughts_back,
 )

@@ -53,7 +53,7 @@ class ReplyForm(NamedTuple):
     with_id: Callable[[Tree, str, int], Tree]
     """A block with an id made of that of its reply and its place, if it needs one."""
     head: Callable[[Tree, Usage, Tree, Tree], Tree]
-    """What a body has besides blocks; see :func:`body_in_form`."""
+    """What a body has besides blocks; see :func:`reply_body_in_form`."""
     opening_events: Callable[[Tree], Iterator[Tree]]
     block_events: Callable[[int, Tree], Iterator[Tree]]
     """It begins, its text, if it has any, what belongs to it, and its end."""
@@ -62,7 +62,7 @@ class ReplyForm(NamedTuple):
     closing_events: Callable[[Tree], Iterator[Tree]]
 
 
-def body_in_form(form: OtherForm, chat: Tree, usage: Usage, own: Tree, request: Tree) -> Tree:
+def reply_body_in_form(form: OtherForm, chat: Tree, usage: Usage, own: Tree, request: Tree) -> Tree:
     """A reply in one of these forms.
 
     :param chat: the repaired reply; without choices before anything is known
@@ -75,7 +75,7 @@ def body_in_form(form: OtherForm, chat: Tree, usage: Usage, own: Tree, request: 
     kept = (
         writer.own_blocks(own) if own else [writer.block(kind, text) for kind, text in kinds.items() if text]
     )
-    blocks = writer.items.with_calls_in_place(
+    blocks = writer.items.kept_items_with_calls(
         kept, refusal or text_at(message, "content"), [*_calls_in_message(message)]
     )
     id_ = text_at(chat, "id")

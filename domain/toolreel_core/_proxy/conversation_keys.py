@@ -37,7 +37,7 @@ class Key(NamedTuple):
     """Without ids, for clients that make their own."""
 
 
-def first_key(caller: str) -> Key:
+def initial_key_of_caller(caller: str) -> Key:
     """The key before the first message of a caller; those of different callers are never the same."""
     digest = sha256(caller.encode("utf-8", "replace")).hexdigest()
     return Key(digest, digest)
@@ -47,7 +47,9 @@ def keys_after_each_message(key: Key, entries: Iterable[Json]) -> list[Key]:
     """The key, and then one for each further message.
 
     >>> text, parts = {"role": "user", "content": "Hi."}, {"role": "user", "content": [{"text": "Hi."}]}
-    >>> keys_after_each_message(first_key(""), [text]) == keys_after_each_message(first_key(""), [parts])
+    >>> keys_after_each_message(initial_key_of_caller(""), [text]) == keys_after_each_message(
+    ...     initial_key_of_caller(""), [parts]
+    ... )
     True
     """
     exact, alike = map(bytes.fromhex, key)
@@ -67,7 +69,7 @@ def keys_after_each_message(key: Key, entries: Iterable[Json]) -> list[Key]:
 
 def continuation_keys(entries: Sequence[Json], caller: str) -> tuple[Key, ...]:
     """The keys of what a request may go on with: as a whole, if it is asked again, or up to a reply."""
-    keys = keys_after_each_message(first_key(caller), entries)
+    keys = keys_after_each_message(initial_key_of_caller(caller), entries)
     ends = [at for at, entry in enumerate(entries) if as_tree(entry).get("role") == "assistant"]
     return (keys[-1], *(keys[at + 1] for at in reversed(ends)))
 
@@ -103,7 +105,7 @@ _BYTES_EACH = 1_000
 
 
 def wants_thoughts_back(provider: Provider) -> bool:
-    return bool(_thought_fields_wanted_back(provider)) or provider.signature_channel == _SIGNED
+    return bool(_reasoning_fields_to_send_back(provider)) or provider.signature_channel == _SIGNED
 
 
 class KeptThoughts:
@@ -125,7 +127,7 @@ class KeptThoughts:
     def keep(self, request: ClientRequest, message: Json, provider: Provider, caller: str) -> None:
         """Keep what a reply, as the client gets it, says that this provider wants back."""
         entry = as_tree(message)
-        fields = {key: entry[key] for key in _thought_fields_wanted_back(provider) if entry.get(key)}
+        fields = {key: entry[key] for key in _reasoning_fields_to_send_back(provider) if entry.get(key)}
         signatures = [as_tree(call).get(_SIGNED) for call in list_at(entry, "tool_calls")]
         if provider.signature_channel == _SIGNED and any(signatures):
             fields["tool_calls"] = [{_SIGNED: signature} for signature in signatures]
@@ -133,7 +135,7 @@ class KeptThoughts:
             return
         text = canonical_without_non_finite(fields)
         # Under both, since some clients make ids of their own.
-        for name in keys_after_each_message(first_key(caller), [*request.entries, message])[-1]:
+        for name in keys_after_each_message(initial_key_of_caller(caller), [*request.entries, message])[-1]:
             if name in self._fields:
                 self._size -= _BYTES_EACH + len(self._fields.pop(name))
             self._fields[name] = text
@@ -149,7 +151,7 @@ class KeptThoughts:
         if request.messages is None or not wants_thoughts_back(provider):
             return request, ()
         entries, messages = [*request.entries], [*request.messages]
-        for at, key in enumerate(keys_after_each_message(first_key(caller), entries)[1:]):
+        for at, key in enumerate(keys_after_each_message(initial_key_of_caller(caller), entries)[1:]):
             entry = as_tree(entries[at])
             name = next((name for name in key if name in self._fields), None)
             if name is None or entry.get("role") != "assistant":
@@ -165,7 +167,7 @@ class KeptThoughts:
         )
 
 
-def _thought_fields_wanted_back(provider: Provider) -> Sequence[str]:
+def _reasoning_fields_to_send_back(provider: Provider) -> Sequence[str]:
     texts = REASONING if provider.reasoning_required_on != "none" else ()
     # OpenRouter signs in it for the provider behind it, and gives it to nobody who does not want it back.
     signed = provider.signature_channel == _DETAILS or provider.name == "openrouter"

@@ -117,7 +117,7 @@ class Corrections:
         except ToolreelError:
             return None
         begun = start(plan)
-        asked = _only_request(begun.effects)
+        asked = _request_if_only_effect(begun.effects)
         return None if asked is None else cls(begun, asked, sent, extras)
 
     def after(self, event: ReplyReceived | RequestFailed) -> Again | None:
@@ -128,7 +128,7 @@ class Corrections:
                 wait_ms = effect.ms
                 done = step(done.state, WaitElapsed(effect.ref))
                 break
-        asked = _only_request(done.effects)
+        asked = _request_if_only_effect(done.effects)
         reason = next(
             (why for kind, why in _REASONS if any(isinstance(note, kind) for note in notes)), "retry"
         )
@@ -144,7 +144,7 @@ class Corrections:
         return Again(canonical(body), wait_ms, reason)
 
 
-def _only_request(effects: tuple[Effect, ...]) -> SendRequest | None:
+def _request_if_only_effect(effects: tuple[Effect, ...]) -> SendRequest | None:
     match effects:
         case (SendRequest() as only,):
             return only

@@ -65,7 +65,7 @@ class HeldText:
         if not self._dialects or self._waits:
             return "" if self._waits else text
         whole = self._tail + text
-        end, self._waits = self._safe_length(whole)
+        end, self._waits = self._safe_length_and_marker(whole)
         # Blanks before a call, and at both ends of a message, are not part of what the model says.
         safe = whole[:end].rstrip(_BLANKS)
         shown = safe if self._begun else safe.lstrip(_BLANKS)
@@ -78,7 +78,7 @@ class HeldText:
         """Begin another text, which goes on after what has passed."""
         self._tail, self._waits = "", False
 
-    def _safe_length(self, text: str) -> tuple[int, bool]:
+    def _safe_length_and_marker(self, text: str) -> tuple[int, bool]:
         """How much of a text is surely no part of a call, and whether a marker follows it."""
         if not self._begun and (opening := self._opening_kind(text)) != "other":
             return 0, opening == "call"

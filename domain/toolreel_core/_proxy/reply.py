@@ -21,7 +21,7 @@ from toolreel_core._jsontext import (
     without_non_finite_numbers,
 )
 from toolreel_core._loop import coerced_arguments, transform_reply_body
-from toolreel_core._proxy.client_form import body_in_form
+from toolreel_core._proxy.client_form import reply_body_in_form
 from toolreel_core._proxy.upstream_request import Profile
 from toolreel_core._replies import (
     PROBLEM_WORDS,
@@ -77,7 +77,7 @@ class Repaired:
         if request.form == "chat_completions":
             return self.body
         chat = {**self.body, "id": id_} if id_ else self.body
-        return body_in_form(request.form, chat, self.usage, self.own, request.own)
+        return reply_body_in_form(request.form, chat, self.usage, self.own, request.own)
 
 
 def repair_reply(body: str, request: ClientRequest, profile: Profile, head: Head) -> Repaired:
@@ -102,7 +102,7 @@ def repair_reply(body: str, request: ClientRequest, profile: Profile, head: Head
         choices += [_choice_entry(reply, given, place) for place, ((reply, _), given) in enumerate(pairs)]
     own = whole.own if request.form == profile.provider.wire_form and whole.own is not whole.body else None
     return Repaired(
-        _completion(tree, first, choices, request, head),
+        _chat_completion_body(tree, first, choices, request, head),
         (*names, *(code for code in codes if code not in UNREPAIRED)),
         tuple(code for code in codes if code in UNREPAIRED),
         problem,
@@ -205,7 +205,9 @@ def _call_entry(call: ToolCall) -> Tree:
     return merged({"id": call.id, "type": "function", "function": function}, as_tree(parse(call.carry)))
 
 
-def _completion(tree: Tree, reply: Reply, choices: list[Json], request: ClientRequest, head: Head) -> Tree:
+def _chat_completion_body(
+    tree: Tree, reply: Reply, choices: list[Json], request: ClientRequest, head: Head
+) -> Tree:
     prompt, completion = reply.usage.prompt_tokens, reply.usage.completion_tokens
     own = tree_at(tree, "usage")
     usage: Tree = {}

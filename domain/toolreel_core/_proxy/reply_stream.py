@@ -9,7 +9,7 @@ from dataclasses import replace
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._conversation import without_empty_fields
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, list_at, text_at, tree_at
-from toolreel_core._proxy.client_form import REPLY_FORMS, Kind, OtherForm, body_in_form
+from toolreel_core._proxy.client_form import REPLY_FORMS, Kind, OtherForm, reply_body_in_form
 from toolreel_core._proxy.held_text import HeldText
 from toolreel_core._proxy.reply import Head, Repaired, repair_reply
 from toolreel_core._proxy.upstream_request import Profile
@@ -74,7 +74,9 @@ class EventRow:
             self._held = self._text_left(blocks) != "" or any(map(_must_wait_for_end, blocks[done:]))
             if not self._held:
                 head = {} if upstream is None else upstream.head
-                events += self._opening(body_in_form(self.form, chat, Usage(), head, self._request))
+                events += self._opening_events(
+                    reply_body_in_form(self.form, chat, Usage(), head, self._request)
+                )
                 events += self._block_end_events(blocks[done - 1]) if done else ()
                 events += self._add_blocks(blocks[done:])
                 self._shown.append(self._with_id(own))
@@ -92,11 +94,11 @@ class EventRow:
 
         :param rest: the text that has not passed, where the blocks do not go on with what has
         """
-        events, blocks = self._opening(body), [*map(as_tree, list_at(body, self._writer.key))]
+        events, blocks = self._opening_events(body), [*map(as_tree, list_at(body, self._writer.key))]
         done, left = len(self._shown), self._text_left(blocks)
         if left is None:
             events += self._block_end_events(self._shown[-1])
-            events += self._add_blocks([*self._blocks_left(blocks, rest)])
+            events += self._add_blocks([*self._remaining_blocks(blocks, rest)])
         else:
             events += [self._text_event(_KINDS[type_of(self._shown[-1])], left)] if left else ()
             events += self._block_end_events(blocks[done - 1]) if done else ()
@@ -105,13 +107,13 @@ class EventRow:
         events += self._writer.closing_events({**body, self._writer.key: self._shown})
         return self._numbered_events(events)
 
-    def _opening(self, body: Tree) -> list[Tree]:
+    def _opening_events(self, body: Tree) -> list[Tree]:
         if self._count:
             return []
         self.id = text_at(body, "id")
         return [*self._writer.opening_events(body)]
 
-    def _blocks_left(self, blocks: Sequence[Tree], rest: str) -> Iterator[Tree]:
+    def _remaining_blocks(self, blocks: Sequence[Tree], rest: str) -> Iterator[Tree]:
         """The blocks that follow where others have gone out than the reply has."""
         if rest.strip():
             yield self._writer.block("text", rest)

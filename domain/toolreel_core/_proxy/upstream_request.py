@@ -21,7 +21,7 @@ from toolreel_core._conversation import (
     Outgoing,
     SystemMessage,
     ToolMessage,
-    parts_of,
+    parts_of_message,
     project_history,
     write_message,
 )
@@ -113,7 +113,7 @@ def build_upstream_request(request: ClientRequest, profile: Profile, *, model: s
         losses = [*wrong_shapes(request.body, request.form), *found.losses, *request.losses]
         if form != "chat_completions":
             for number, message in enumerate(request.messages or ()):
-                if any(isinstance(part, Audio) for part in parts_of(message)):
+                if any(isinstance(part, Audio) for part in parts_of_message(message)):
                     losses.append(Loss("audio", f"messages[{number}]"))
         if losses:
             return losses[0]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         Arguments,
         Reading,
         Unreadable,
-        is_cut,
+        is_truncated_json,
         json_answers_in_text,
         parse_json_with_repairs,
         read_arguments,
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
         Finish,
         Problem,
         ProblemCode,
-        error_in,
         failed_generation_text,
         finish_reason_of_word,
         html_page_description,
         is_out_of_quota,
+        problem_from_error_field,
         top_level_error,
     )
     from toolreel_core._replies.coercion import Intended, coerce_arguments, decode_nested_json
@@ -53,15 +53,15 @@ if TYPE_CHECKING:
     from toolreel_core._replies.reply import (
         Reply,
         Usage,
-        read_served,
+        read_reply_metadata,
         usage_in,
     )
     from toolreel_core._replies.tool_calls import (
         ToolCall,
         call_fields_to_send_back,
-        calls_in,
         intended_tool_name,
         message_fields_to_send_back,
+        structured_calls_in_message,
     )
     from toolreel_core._replies.warning_codes import UNREPAIRED, WORDS, WarningCode
     from toolreel_core._replies.wire_forms import (

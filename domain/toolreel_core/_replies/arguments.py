@@ -75,7 +75,7 @@ def without_tokens_behind_fence(text: str) -> str:
     return text[:fence] if fence > 2 and _TOKENS.fullmatch(text, fence) else text
 
 
-def is_cut(text: str) -> bool:
+def is_truncated_json(text: str) -> bool:
     """Whether JSON text, or the code fence around it, is never closed; true for blank text."""
     # Brackets are counted instead of parsed, because the text may be wrong before the place where it stops.
     if _OPEN_FENCE.match(text) and without_fence(text) == text:
@@ -148,7 +148,7 @@ def _parse_by_repairs(
         found = _parse_strictly(text, max_depth)
         if isinstance(found, Reading):
             return Reading(found.tree, (*codes, *found.codes))
-    values, count, rest, commented = _values_in_a_row(
+    values, count, rest, commented = _leading_json_values(
         encodable_text(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth)
     )
     trailing = "" if _TOKENS.fullmatch(rest) else rest
@@ -175,7 +175,7 @@ def _parse_by_repairs(
 _MOST_OBJECTS = 1_000
 
 
-def _values_in_a_row(text: str, style: Style) -> tuple[Sequence[Value], int, str, bool]:
+def _leading_json_values(text: str, style: Style) -> tuple[Sequence[Value], int, str, bool]:
     """The objects or the other value at the start, their number, the rest, and if there are comments."""
     source = SearchedText(text)
     values: list[Value] = []
@@ -285,7 +285,7 @@ def _arguments_of_text(text: str, max_depth: int, repairs: ArgumentRepairs, leve
             return ArgumentError("ARGUMENTS_INVALID_JSON", "a key stands twice"), codes
         if isinstance(tree, Mapping):
             return canonical(tree), ()
-        return ArgumentError("ARGUMENTS_NOT_OBJECT", _json_kind(tree)), ()
+        return ArgumentError("ARGUMENTS_NOT_OBJECT", _json_kind_with_article(tree)), ()
     if isinstance(tree, Mapping):
         if any(map(_MARKUP.search, tree)):
             return ArgumentError("ARGUMENTS_INVALID_JSON", "a key holds markup of the model"), ()
@@ -302,7 +302,7 @@ def _arguments_of_text(text: str, max_depth: int, repairs: ArgumentRepairs, leve
     # Null and ``[]`` are what servers send for a call without arguments.
     if tree is None or tree == []:
         return _EMPTY, codes if tree is None else (*codes, "ARGUMENTS_EMPTY_LIST")
-    return ArgumentError("ARGUMENTS_NOT_OBJECT", _json_kind(tree)), codes
+    return ArgumentError("ARGUMENTS_NOT_OBJECT", _json_kind_with_article(tree)), codes
 
 
 def envelope_in(tree: Mapping[str, Json]) -> tuple[str, Mapping[str, Json]] | None:
@@ -315,7 +315,7 @@ def envelope_in(tree: Mapping[str, Json]) -> tuple[str, Mapping[str, Json]] | No
     return (keys[0], inner) if isinstance(inner, Mapping) else None
 
 
-def _json_kind(tree: Json) -> str:
+def _json_kind_with_article(tree: Json) -> str:
     kind = {"array": "list", "integer": "number"}.get(name := json_type(tree), name)
     return kind if kind == "null" else f"a {kind}"
 

@@ -83,7 +83,7 @@ class Problem:
     """Whether the same request may work later (retryable)."""
 
 
-def error_in(holder: Tree) -> Problem | None:
+def problem_from_error_field(holder: Tree) -> Problem | None:
     error = holder.get("error")
     if not error and holder.get("object") != "error":
         return None
@@ -93,7 +93,7 @@ def error_in(holder: Tree) -> Problem | None:
 def problem_in_list(items: Sequence[Json]) -> Problem | None:
     """The error of a body that is a list of errors, as Gemini's compatible endpoint sends it."""
     for item in items:
-        if isinstance(item, Mapping) and (problem := error_in(item) or top_level_error(item)):
+        if isinstance(item, Mapping) and (problem := problem_from_error_field(item) or top_level_error(item)):
             return problem
     return None
 

@@ -14,14 +14,14 @@ from toolreel_core._jsontext import (
     MAX_DEPTH,
     Json,
     JsonText,
-    at_json_pointer,
     canonical,
     json_type,
     list_at,
-    nesting,
+    nesting_depth,
     parse,
     read_json,
     schema_types,
+    value_at_json_pointer,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.arguments import envelope_in
@@ -98,7 +98,7 @@ def decode_nested_json(schema: JsonText, arguments: JsonText, *, max_depth: int 
 
     def decode_at(holder: Any, key: str | int, schemas: Sequence[Json], place: _Place) -> None:  # noqa: ANN401 - a list or an object
         """Decode what one key or index holds, to which these schemas apply, and what is in it."""
-        value, applied = holder[key], [*_applied_schemas(root, schemas)]
+        value, applied = holder[key], [*_reachable_schemas(root, schemas)]
         if isinstance(value, str):
             named = {kind for each in applied for kind in schema_types(each)} & {"array", "object"}
             candidate = read_json(value, unique_keys=True).value_or("") if named else ""
@@ -124,7 +124,7 @@ def decode_nested_json(schema: JsonText, arguments: JsonText, *, max_depth: int 
 
     decode_at(whole, 0, [root], ())
     text = canonical(whole[0])
-    if whole[0] == before or nesting(text, enough=max_depth + 1) > max_depth:
+    if whole[0] == before or nesting_depth(text, enough=max_depth + 1) > max_depth:
         return Intended(arguments)
     # Arguments that stay invalid must at least improve; otherwise the model gets its own text back.
     broken = len(violating_paths(schema, whole[0]))
@@ -145,7 +145,7 @@ def _open_envelope(
     # An envelope whose keys are all declared is none, if it is valid. Otherwise it is opened if what it
     # holds is valid and it is not, or if what it holds is declared and it is not.
     root = cast("_Schema", parse(schema))
-    applied = [*_applied_schemas(root, [root])]
+    applied = [*_reachable_schemas(root, [root])]
     listed = [properties for each in applied if isinstance(properties := each.get("properties"), Mapping)]
     declared = frozenset[str]().union(*listed)
     # It means other parameters too if it says so, or if it declares none.
@@ -172,7 +172,7 @@ def _may_accept_text(schema: _Schema) -> bool:
     return "string" in schema_types(schema) or "enum" in schema or "const" in schema
 
 
-def _applied_schemas(root: _Schema, schemas: Sequence[Json]) -> Iterator[_Schema]:
+def _reachable_schemas(root: _Schema, schemas: Sequence[Json]) -> Iterator[_Schema]:
     pending, met = [*schemas], 0
     while pending and met < _LIMIT:
         schema, met = pending.pop(), met + 1
@@ -180,7 +180,7 @@ def _applied_schemas(root: _Schema, schemas: Sequence[Json]) -> Iterator[_Schema
             continue
         yield schema
         if str(reference := schema.get("$ref")).startswith("#/"):  # others are not followed
-            pending.append(at_json_pointer(root, str(reference)))
+            pending.append(value_at_json_pointer(root, str(reference)))
         for key in _BRANCHES:
             pending += list_at(schema, key)
 

@@ -40,7 +40,7 @@ def joined_message(deltas: Iterable[Tree], whole: Tree = _NOTHING) -> dict[str, 
         if key == "tool_calls":
             fields[key] = joined_calls(given.get(key, []), whole=value)
         elif key == "function_call":
-            fields[key] = joined_function([*given.get(key, []), value])
+            fields[key] = joined_function_call([*given.get(key, []), value])
         # What the deltas spelled may hold more, such as the tags of a thought; if it holds less, apart from
         # spaces, the message is the server's last word. Parts and details of the deltas have been shown.
         elif not (spelled := fields.get(key)) or (
@@ -134,7 +134,7 @@ def joined_calls(values: Sequence[Json], *, whole: Json = None) -> list[Json]:
     return calls.ordered_calls()
 
 
-def joined_function(values: Sequence[Json]) -> Json:
+def joined_function_call(values: Sequence[Json]) -> Json:
     """The joined legacy ``function_call``, of which a reply has at most one; it may come again as a whole."""
     call = _Call()
     for value in values:
@@ -232,7 +232,7 @@ class _Calls:
             call = self._named.get(fragment.number, None if fragment.name else latest)
         # Several named entries in one delta without id and index are different calls.
         separate = place > 0 and fragment.name and fragment.id is None and fragment.number is None
-        if call is None or separate or call.ended_before(fragment):
+        if call is None or separate or call.is_ended_by_fragment(fragment):
             call = self._begin_call(fragment.name or (call.name if call else ""))
         if fragment.id is not None:
             self._named[fragment.id] = call
@@ -260,7 +260,7 @@ class _Call:
     def id(self) -> str | None:
         return normalized_call_id(self.rest.get("id"))
 
-    def ended_before(self, fragment: _Fragment) -> bool:
+    def is_ended_by_fragment(self, fragment: _Fragment) -> bool:
         """Whether the fragment begins another call: a name after complete arguments (ollama#15457).
 
         Some servers make a new id for every chunk, so that alone says nothing, unless another name comes with
@@ -369,6 +369,6 @@ _JOINING: Mapping[str, Callable[[Sequence[Json]], Json]] = {
     "reasoning_details": _joined_reasoning_details,
     "thinking_blocks": _joined_thinking_blocks,
     "tool_calls": joined_calls,
-    "function_call": joined_function,
+    "function_call": joined_function_call,
 }
 """How the values of each key are joined; other keys are extended as lists, or keep their last value."""

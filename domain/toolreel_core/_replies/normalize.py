@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from returns.result import Success
 
 from toolreel_core._jsontext import Json, has_lone_surrogate, parse, read_json, read_json_with_non_finite
-from toolreel_core._replies.arguments import ArgumentError, is_cut
+from toolreel_core._replies.arguments import ArgumentError, is_truncated_json
 from toolreel_core._replies.classification import (
     MALFORMED,
     OVERFLOW,
@@ -33,11 +33,16 @@ from toolreel_core._replies.reply import (
     content_of,
     empty_if_blank,
     find_message,
-    read_served,
+    read_reply_metadata,
     reject_undocumented_place,
     usage_in,
 )
-from toolreel_core._replies.tool_calls import ToolCall, calls_in, message_fields_to_send_back, reasoning_in
+from toolreel_core._replies.tool_calls import (
+    ToolCall,
+    message_fields_to_send_back,
+    reasoning_in,
+    structured_calls_in_message,
+)
 from toolreel_core._replies.warning_codes import WarningCode, WarningCodes
 from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import MARKED, has_think_tags, is_free_of_markup
@@ -109,7 +114,7 @@ def normalize_reply(
         problem=found.problem,
         warnings=(*codes, *found.codes),
         usage=usage_in(found.body),
-        served=read_served(found.body),
+        served=read_reply_metadata(found.body),
     )
 
 
@@ -150,7 +155,7 @@ def _parse_body(body: bytes | Json) -> _Parsed | Problem:
 def _reply_of_message(found: FoundMessage, codes: WarningCodes, reading: _Reading) -> Reply:
     message, choice = found.message, found.choice
     content = content_of(message.get("content"))
-    calls, noticed = calls_in(
+    calls, noticed = structured_calls_in_message(
         message,
         outside=[place.get("tool_calls") for place in (choice, found.body) if place is not message],
         parts=content.calls,
@@ -174,7 +179,7 @@ def _reply_of_message(found: FoundMessage, codes: WarningCodes, reading: _Readin
         verdict,
         warnings=tuple(dict.fromkeys((*odd, *verdict.warnings))),
         usage=usage_in(found.body),
-        served=read_served(found.body),
+        served=read_reply_metadata(found.body),
         carry=message_fields_to_send_back(message, content.parts),
     )
 
@@ -241,7 +246,7 @@ def _mark_cut_calls(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
             if error.code == "ARGUMENTS_NOT_OBJECT":
                 # A server may encode the truncated text as a JSON string, which is then complete in itself.
                 text = read_json(call.original).value_or(None)
-            if isinstance(text, str) and is_cut(text):
+            if isinstance(text, str) and is_truncated_json(text):
                 cut = ArgumentError("ARGUMENTS_TRUNCATED", error.detail)
                 marked[place] = replace(call, arguments=cut)
     # The last may have been cut off before its arguments began.

@@ -100,7 +100,8 @@ def messages_body_as_chat(body: Json) -> ReadAsChat:
 
 def typed_content_blocks(body: Tree) -> list[Tree]:
     return [
-        {**_joined_block(block), "type": _block_type(block)} for block in _content_blocks(body.get("content"))
+        {**_block_with_joined_input(block), "type": _block_type(block)}
+        for block in _content_blocks(body.get("content"))
     ]
 
 
@@ -130,13 +131,13 @@ def blocks_to_send_back(blocks: Sequence[Tree]) -> JsonText:
         # A call goes back without what the message says of it.
         {key: value for key, value in block.items() if key not in said}
         if _block_type(block) == "tool_use"
-        else _joined_block(block)
+        else _block_with_joined_input(block)
         for block in blocks
     ]
     return canonical(without_non_finite_numbers({MESSAGES_BLOCKS: kept}))
 
 
-def _joined_block(block: Tree) -> Tree:
+def _block_with_joined_input(block: Tree) -> Tree:
     pieces = block.get(_PIECES)
     if not isinstance(pieces, str):
         return block
@@ -387,11 +388,11 @@ class ResponseEvents(BlockEvents):
         return self._add_delta(event, index)
 
     def blocks(self) -> dict[int, Tree]:
-        whole = typed_output_items({"output": [*map(_joined_item, self.values())]})
+        whole = typed_output_items({"output": [*map(_item_with_content_parts, self.values())]})
         return dict(zip(sorted(self.begun), whole, strict=True))
 
     def body(self) -> Tree:
-        streamed, last = [*map(_joined_item, self.values())], list_at(self.head, "output")
+        streamed, last = [*map(_item_with_content_parts, self.values())], list_at(self.head, "output")
         # The last event has all of it, but gateways leave out what they have streamed (sglang#12652).
         output = last if _count_calls_and_text(last) >= _count_calls_and_text(streamed) else streamed
         return {**self.head, "output": output or streamed}
@@ -431,7 +432,7 @@ def _count_calls_and_text(output: Sequence[Json]) -> tuple[int, bool]:
     return calls, any(part.get("text") for part in parts)
 
 
-def _joined_item(item: Tree) -> Tree:
+def _item_with_content_parts(item: Tree) -> Tree:
     content: list[Json] = [*list_at(item, "content")]
     rest = {key: value for key, value in item.items() if key not in {"text", "refusal", "summary_text"}}
     if text := item.get("text"):

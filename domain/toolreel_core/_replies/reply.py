@@ -21,8 +21,8 @@ from toolreel_core._jsontext import (
 from toolreel_core._replies.classification import (
     Finish,
     Problem,
-    error_in,
     finish_reason_of_word,
+    problem_from_error_field,
     problem_in_list,
     top_level_error,
 )
@@ -79,17 +79,17 @@ def usage_in(body: Tree) -> Usage:
     prompt = as_tree(counts.get("prompt_tokens_details") or counts.get("input_tokens_details"))
     completion = as_tree(counts.get("completion_tokens_details") or counts.get("output_tokens_details"))
     return Usage(
-        _first_count(counts, _PROMPT),
-        _first_count(counts, _COMPLETION),
+        _first_positive_count(counts, _PROMPT),
+        _first_positive_count(counts, _COMPLETION),
         _valid_cost(counts.get("cost")),
-        _first_count(completion, _REASONING) or _first_count(counts, _REASONING),
-        _first_count(prompt, _CACHED) or _first_count(counts, _CACHED),
-        _first_count(prompt, _AUDIO),
-        _first_count(completion, _AUDIO),
+        _first_positive_count(completion, _REASONING) or _first_positive_count(counts, _REASONING),
+        _first_positive_count(prompt, _CACHED) or _first_positive_count(counts, _CACHED),
+        _first_positive_count(prompt, _AUDIO),
+        _first_positive_count(completion, _AUDIO),
     )
 
 
-def read_served(body: Tree) -> Served:
+def read_reply_metadata(body: Tree) -> Served:
     """Model, provider and ids of a reply; a failed router names its upstream in the error."""
     upstream = tree_at(body, "error", "metadata") if "error" in body else {}
     return Served(
@@ -100,7 +100,7 @@ def read_served(body: Tree) -> Served:
     )
 
 
-def _first_count(counts: Tree, names: tuple[str, ...]) -> int:
+def _first_positive_count(counts: Tree, names: tuple[str, ...]) -> int:
     """The first of these counts that is positive; some servers write counts as ``12.0``."""
     for name in names:
         raw = counts.get(name)
@@ -182,7 +182,7 @@ def find_message(tree: Json) -> FoundMessage:
     codes: WarningCodes = () if body is tree else ("COMPLETION_NESTED",)
     choices = body.get("choices")
     # Before the choices: a router reports a failed upstream as an error in a 200, sometimes with choices.
-    problem = error_in(body) or error_in(tree)
+    problem = problem_from_error_field(body) or problem_from_error_field(tree)
     if isinstance(choices, dict) and choices:
         # It is a choice itself, or its values are, if its keys are indices.
         choices = [*in_numeric_order(choices).values()] or [choices]
@@ -196,7 +196,7 @@ def find_message(tree: Json) -> FoundMessage:
     if not isinstance(choice, dict):
         return FoundMessage(body, problem=problem or _NO_MESSAGE, codes=codes)
     message, noticed = _message_of_choice(choice)
-    problem = problem or error_in(choice) or error_in(message or {})
+    problem = problem or problem_from_error_field(choice) or problem_from_error_field(message or {})
     if message is None:
         if finish_reason_of_word(choice.get("finish_reason")) not in {"length", "content_filter", "error"}:
             problem = problem or _NO_MESSAGE

@@ -186,7 +186,7 @@ class CallEntry(NamedTuple):
     """Warnings about its shape and place."""
 
 
-def entries_in(
+def call_entries_in_message(
     message: Tree, *, outside: Iterable[Json] = (), parts: Sequence[Json] = ()
 ) -> tuple[list[CallEntry], list[WarningCode]]:
     """The calls from the first place that has any, and warnings about places and skipped entries."""
@@ -214,7 +214,7 @@ def _read_entries(value: Json, *place: WarningCode) -> tuple[list[CallEntry], li
     if isinstance(tree, dict):
         # Entries by number or name, or a single one.
         tree = [*(in_numeric_order(tree) or tree).values()] if tree.keys().isdisjoint(_MARKS) else [tree]
-    items = [*_flat_lists(tree)] if isinstance(tree, list) else [value] if isinstance(value, str) else []
+    items = [*_flattened_items(tree)] if isinstance(tree, list) else [value] if isinstance(value, str) else []
     where: WarningCodes = place if items == value else (*place, "TOOL_CALLS_NOT_LIST")
     entries, skipped = list[CallEntry](), list[WarningCode]()
     for item in items:
@@ -227,10 +227,10 @@ def _read_entries(value: Json, *place: WarningCode) -> tuple[list[CallEntry], li
     return entries, [*where, *skipped, *[code for entry in entries for code in entry.codes]]
 
 
-def _flat_lists(value: Json) -> Iterable[Json]:
+def _flattened_items(value: Json) -> Iterable[Json]:
     if isinstance(value, list):
         for item in value:
-            yield from _flat_lists(item)
+            yield from _flattened_items(item)
     else:
         yield value
 
@@ -319,7 +319,7 @@ class ToolCall:
         return self.provenance.startswith("text:")
 
 
-def calls_in(
+def structured_calls_in_message(
     message: Tree,
     *,
     known: Collection[str],
@@ -330,7 +330,7 @@ def calls_in(
 ) -> tuple[tuple[ToolCall, ...], WarningCodes]:
     """The structured calls of an assistant message, and codes of repairs and of skipped entries."""
     # With ``strict`` repairs, only calls in the documented place and with exact names count.
-    entries, codes = entries_in(message, outside=outside, parts=parts)
+    entries, codes = call_entries_in_message(message, outside=outside, parts=parts)
     max_depth, repairs = config.max_argument_depth, config.argument_repairs
     strict = repairs == "strict"
     if strict:

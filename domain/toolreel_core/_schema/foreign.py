@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, canonical, parse
-from toolreel_core._schema.patterns import is_linear, python_pattern, with_python_patterns
+from toolreel_core._schema.patterns import is_linear_time_pattern, python_pattern, with_python_patterns
 from toolreel_core._schema.validation import BadReference, check_depth, check_references, check_schema
 from toolreel_core._schema.walk import map_subschemas, schemas_in
 
@@ -70,7 +70,7 @@ def _bad_patterns(tree: Tree) -> Iterator[_Fault]:
             value = part.get(keyword)
             for pattern in [value] if isinstance(value, str) else value if isinstance(value, Mapping) else ():
                 try:
-                    if is_linear(python_pattern(pattern).pattern):
+                    if is_linear_time_pattern(python_pattern(pattern).pattern):
                         continue
                     why = f"the pattern {pattern!r}, which may take very long to check"
                 except ConfigError as error:

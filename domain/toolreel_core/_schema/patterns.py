@@ -73,10 +73,13 @@ _LONG = 200
 _NO_LIMIT = 2**32
 
 
-def is_linear(pattern: str) -> bool:
+def is_linear_time_pattern(pattern: str) -> bool:
     r"""Whether a search for the pattern surely takes linear time.
 
-    >>> [is_linear(one) for one in (r"^[a-z]+$", r"^\d+\.\d+\.\d+$", r"^(a+)+$", r"^\w+@\w+\w+$", r"a+b")]
+    >>> [
+    ...     is_linear_time_pattern(one)
+    ...     for one in (r"^[a-z]+$", r"^\d+\.\d+\.\d+$", r"^(a+)+$", r"^\w+@\w+\w+$", r"a+b")
+    ... ]
     [True, True, False, False, False]
 
     :param pattern: which Python compiles

@@ -108,7 +108,7 @@ def _gemini_schema_of_type(tree: Tree, kind: str, *, nullable: bool) -> dict[str
     if isinstance(tree.get("title"), str):
         node["title"] = tree["title"]
     # What Gemini has no keyword for is said in the description.
-    about, form, listed = text_at(tree, "description"), text_at(tree, "format"), _listed_values(tree)
+    about, form, listed = text_at(tree, "description"), text_at(tree, "format"), _const_or_enum_values(tree)
     has_format = form in _FORMATS.get(kind, ())
     choices = ", ".join(canonical(choice) for choice in listed if not isinstance(choice, str))
     words = (
@@ -161,22 +161,22 @@ def _is_number(value: Json) -> TypeGuard[int | float]:
 
 
 def _branches_except_null(tree: Tree) -> list[Tree]:
-    return [part for part in _all_branches(tree) if not _is_null(part)]
+    return [part for part in _union_branches(tree) if not _is_null(part)]
 
 
-def _all_branches(tree: Tree) -> list[Tree]:
+def _union_branches(tree: Tree) -> list[Tree]:
     return [as_tree(part) for part in list_at(tree, "anyOf") or list_at(tree, "oneOf")]
 
 
 def _types_of(tree: Tree) -> list[str]:
     """The types of a schema: declared, else of its choices, else inferred from its keywords."""
     named = dict.fromkeys(kind for kind in schema_types(tree) if kind in _TYPES)
-    chosen = dict.fromkeys(map(json_type, _listed_values(tree)))
+    chosen = dict.fromkeys(map(json_type, _const_or_enum_values(tree)))
     shaped: list[str] = [kind for kind, keys in _SHAPES.items() if any(key in tree for key in keys)][:1]
     return [*named] or [*chosen] or shaped
 
 
-def _listed_values(tree: Tree) -> list[Json]:
+def _const_or_enum_values(tree: Tree) -> list[Json]:
     listed = [tree["const"]] if "const" in tree else list_at(tree, "enum")
     return [choice for choice in listed if choice is not None]
 
@@ -187,7 +187,7 @@ def _is_nullable(tree: Tree) -> bool:
         or "null" in schema_types(tree)
         or ("const" in tree and tree["const"] is None)
         or None in list_at(tree, "enum")
-        or any(map(_is_null, _all_branches(tree)))
+        or any(map(_is_null, _union_branches(tree)))
     )
 
 

@@ -308,7 +308,9 @@ def check_references(root: Tree) -> None:
             continue
         if "$id" in schema and schema is not root:
             raise BadReference("an $id below the root changes what references mean", schema, "$id")
-        targets = [_checked_target(schema, keyword, root) for keyword in _REFERENCES if keyword in schema]
+        targets = [
+            _checked_reference_target(schema, keyword, root) for keyword in _REFERENCES if keyword in schema
+        ]
         same_value = subschemas({keyword: schema[keyword] for keyword in _SAME_VALUE if keyword in schema})
         schemas[id(schema)] = schema
         applied[id(schema)] = [id(other) for other in (*targets, *same_value)]
@@ -321,7 +323,7 @@ def check_references(root: Tree) -> None:
         raise BadReference("the schema refers to itself without end", holder, keyword) from None
 
 
-def _checked_target(schema: Tree, keyword: str, root: Tree) -> Json:
+def _checked_reference_target(schema: Tree, keyword: str, root: Tree) -> Json:
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415
 
     reference = cast("str", schema[keyword])

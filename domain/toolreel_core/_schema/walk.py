@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from toolreel_core._jsontext import Json, Tree, as_tree, at_json_pointer, canonical, list_at, text_at
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, list_at, text_at, value_at_json_pointer
 from toolreel_core._lazy_pattern import lazy_pattern
 
 _SCHEMA = frozenset({
@@ -58,7 +58,7 @@ def reference_target(reference: Json, root: Tree) -> Json:
     """What a reference into its own schema leads to; null if it leads elsewhere, or to nothing."""
     if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
         return None
-    return at_json_pointer(root, _ESCAPED.sub(_decode_percent, reference))
+    return value_at_json_pointer(root, _ESCAPED.sub(_decode_percent, reference))
 
 
 _ESCAPED = lazy_pattern(r"(?:%[0-9A-Fa-f]{2})+")

@@ -2,7 +2,13 @@
 
 # mypy: implicit-reexport
 
-from toolreel_core._settings.costs import Estimator, Price, bytes_per_4, estimator, register_estimator
+from toolreel_core._settings.costs import (
+    Estimator,
+    Price,
+    estimate_tokens_by_bytes,
+    estimator,
+    register_estimator,
+)
 from toolreel_core._settings.loop_config import (
     DEFAULT_FINAL_TEXT,
     LoopConfig,

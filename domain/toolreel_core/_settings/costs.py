@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from toolreel_core._config_checks import Registry, check_settings
+from toolreel_core._config_checks import Registry, check_and_convert_settings
 
 _MILLION = 1_000_000
 
@@ -35,7 +35,7 @@ class Price:
     """URL of the page that says so."""
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_and_convert_settings(self)
 
     def cost(self, prompt_tokens: float, completion_tokens: float, cached_tokens: float = 0) -> float:
         """The cost of this many tokens.
@@ -68,8 +68,8 @@ def estimator(name: str) -> Estimator:
     return _ESTIMATORS[name]
 
 
-def bytes_per_4(text: str) -> int:
+def estimate_tokens_by_bytes(text: str) -> int:
     return -(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN)
 
 
-register_estimator("bytes_per_4", bytes_per_4)
+register_estimator("bytes_per_4", estimate_tokens_by_bytes)

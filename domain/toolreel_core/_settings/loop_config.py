@@ -10,9 +10,9 @@ from typing import Annotated, Literal, TypeAlias
 from toolreel_core._config_checks import (
     Natural,
     Settings,
+    check_and_convert_settings,
     check_registered,
-    check_settings,
-    unknown_name,
+    unknown_name_message,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import MAX_DEPTH, ArgumentRepairs
@@ -190,14 +190,14 @@ class LoopConfig(Settings):
             if cost is not None and (type(cost) not in {int, float} or not 0 < cost <= _MAX_COST):
                 expected = f"a number above 0 and up to {_MAX_COST}, or nothing to turn it off"
                 raise ConfigError(f"{key}: expected {expected}, got {cost!r}")
-        check_settings(self)
+        check_and_convert_settings(self)
         if self.max_argument_depth > MAX_DEPTH:
             raise ConfigError(f"max_argument_depth: at most {MAX_DEPTH}, got {self.max_argument_depth}")
         dialects = (MARKED if name == "marked" else (name,) for name in self.text_dialects)
         object.__setattr__(self, "text_dialects", tuple(dict.fromkeys(chain.from_iterable(dialects))))
         for name in self.text_dialects:
             if name not in DIALECTS:
-                raise ConfigError(f"text_dialects: {unknown_name('dialect', name, DIALECTS)}")
+                raise ConfigError(f"text_dialects: {unknown_name_message('dialect', name, DIALECTS)}")
         check_registered("estimator", (self.estimator,), estimator)
         for kind in KINDS:
             key = f"{kind}_transforms"

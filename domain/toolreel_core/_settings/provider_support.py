@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-from toolreel_core._config_checks import Settings, check_settings
+from toolreel_core._config_checks import Settings, check_and_convert_settings
 from toolreel_core._lazy_pattern import lazy_pattern
 
 # The forms in which servers take requests and answer, and the URL that chat requests go to.
@@ -190,7 +190,7 @@ class Provider(Settings):
     """Neutralise the chat template's control tokens in tool results."""
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_and_convert_settings(self)
         for key, value in _BY_FORM[self.wire_form].items():
             if getattr(self, key) == type(self).__dataclass_fields__[key].default:
                 object.__setattr__(self, key, value)

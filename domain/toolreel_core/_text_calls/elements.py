@@ -38,12 +38,12 @@ from toolreel_core._text_calls.payloads import (
     is_tag_only_mentioned,
     may_hold_other_markup,
     name_in_tag,
-    one_line_break_less,
     reject_up_to_balancing_tag,
     rejected_if_tags_follow,
     single_call_reading,
     skip_blanks,
     typed_value,
+    without_outer_line_breaks,
 )
 
 BAR = "[|｜‖]{1,2}"
@@ -160,7 +160,7 @@ def _read_parameter(
     else:
         if source.search(_LEAK, 0):
             text = text.translate(_LEAKED)
-        value = typed_value(one_line_break_less(text), schema)
+        value = typed_value(without_outer_line_breaks(text), schema)
     if isinstance(value, str) and may_hold_other_markup(text, tags, closed=closed, behind=behind - begin):
         return reject_up_to_balancing_tag(source, at, tags)
     return key, value, skip_blanks(source.text, end[1]), closed
@@ -274,7 +274,7 @@ def arg_key_call(source: Source, at: int, dialect: str) -> Reading | None:
     if not head["sep"] and _KEY_END.match(source.text, at):  # the opener of the first key is lost
         raw = max(filter(raw.startswith, source.offered.names), key=len, default="")
         if not raw:
-            return rejected_reading("malformed", source.end_of_next(_CALL_CLOSE, at))
+            return rejected_reading("malformed", source.end_of_next_match(_CALL_CLOSE, at))
         at = head.start("name") + len(raw)
     name = source.offered.resolve_name(raw)
     read = _read_parameters(source, at, name, _PAIRS)
@@ -284,7 +284,9 @@ def arg_key_call(source: Source, at: int, dialect: str) -> Reading | None:
     at = end_of_match(_BLANKS, source.text, at)
     if _ARG_KEY.match(source.text, at):
         lost = source.search(_CALL_CLOSE, at)
-        return rejected_reading("malformed" if lost else "truncated", source.end_of_next(_CALL_CLOSE, at))
+        return rejected_reading(
+            "malformed" if lost else "truncated", source.end_of_next_match(_CALL_CLOSE, at)
+        )
     close = _CALL_CLOSE.match(source.text, at)
     if not given and not head["sep"] and not (name in source.offered.names and close):
         return None
@@ -351,7 +353,7 @@ def _with_interpreter_code(source: Source, reading: Reading | None, block: Block
         waiting = source.cut and not closed and _BEGUN.match(source.text, reading.end)
         return incomplete if waiting else rejected_if_tags_follow(source, reading, _CODE_TAGS)
     end = source.find("</code>", opening.end())
-    code = one_line_break_less(source.text[opening.end() : end])
+    code = without_outer_line_breaks(source.text[opening.end() : end])
     complete = text_call_if_valid(call.name, {**given, "code": code}, call.dialect, call.id)
     if end < 0 or complete is None:
         return incomplete
@@ -441,7 +443,7 @@ def _element_content(source: Source, at: int, name: str, schema: Json, depth: in
         if tag["close"]:
             if tag["name"] != name:
                 return None
-            text = one_line_break_less(source.text[begin : tag.start()])
+            text = without_outer_line_breaks(source.text[begin : tag.start()])
             return items or members or typed_value(text, schema), tag.end()
         child = tag["name"]
         meant = _child_schema(schema, child)

@@ -38,7 +38,7 @@ from toolreel_core._text_calls.decoder_interface import (
 from toolreel_core._text_calls.elements import BAR
 from toolreel_core._text_calls.payloads import (
     Block,
-    arguments_of,
+    arguments_as_object,
     call_with_given_name,
     closing_tag_pattern,
     decode_json,
@@ -121,7 +121,7 @@ def call_named_by_attribute(source: Source, start: int, end: int) -> Reading | N
 def calls_by_tool_name_key(tree: Json, offered: Offered, dialect: str) -> Iterator[TextCall | None]:
     for item in as_list(tree):
         for name, raw in item.items() if isinstance(item, Mapping) else ():
-            yield text_call_if_valid(offered.resolve_name(name), arguments_of(raw), dialect)
+            yield text_call_if_valid(offered.resolve_name(name), arguments_as_object(raw), dialect)
 
 
 CALL_BEGIN = rf"<{BAR}tool[▁_ ]call[▁_ ]begin{BAR}>"
@@ -371,7 +371,7 @@ def message_with_header(source: Source, start: int, _end: int) -> Reading | None
             return _reasoning_message(source, header.end())
         case "commentary" if source.text.startswith("{", skip_blanks(source.text, header.end())):
             # Arguments in the channel of calls, for no tool.
-            return rejected_reading("malformed", source.end_of_next(_BODY_END, header.end()))
+            return rejected_reading("malformed", source.end_of_next_match(_BODY_END, header.end()))
         case "commentary" | "final":
             return Reading(header.end(), is_framing=True)
         case _:
@@ -423,7 +423,7 @@ def _muse_message(source: Source, header: re.Match[str], recipient: str) -> Read
 def _call_to_recipient(source: Source, header: re.Match[str], recipient: str) -> Reading | None:
     name = recipient.removeprefix("functions.")
     if name == recipient:
-        end = source.end_of_next(_BODY_END, header.end())
+        end = source.end_of_next_match(_BODY_END, header.end())
         return Reading(end, rejected=("builtin_recipient",), is_framing=True)
     return call_with_given_name(source, header.end(), source.offered.resolve_name(name), _CALL)
 
@@ -431,4 +431,4 @@ def _call_to_recipient(source: Source, header: re.Match[str], recipient: str) ->
 def _reasoning_message(source: Source, begin: int) -> Reading:
     close = source.search(_BODY_END, begin)
     reasoning = source.text[begin : close.start() if close else None].strip()
-    return Reading(source.end_of_next(_BODY_END, begin), reasoning=reasoning, is_framing=True)
+    return Reading(source.end_of_next_match(_BODY_END, begin), reasoning=reasoning, is_framing=True)

@@ -44,11 +44,11 @@ from toolreel_core._text_calls.quotations import (
     leading_reasoning,
 )
 from toolreel_core._text_calls.surroundings import (
+    introduces_an_example,
     is_escaped,
     is_in_a_sentence,
     is_quoted,
     lead_in_kind,
-    shows_an_example,
 )
 from toolreel_core._text_calls.whole_message import (
     WholeReader,
@@ -180,7 +180,7 @@ class Scan:
         self._begin_group(start)
         head = self._head
         # A label such as "Example:", before the call or before what it stands next to.
-        shown = shows_an_example(self.source.text[max(self._before, head - _LABEL) : head])
+        shown = introduces_an_example(self.source.text[max(self._before, head - _LABEL) : head])
         quoted = shown or is_quoted(self.source, start, start + len(text), head)
         if quoted or is_quoted_from_earlier(text.strip(), self.earlier):
             self._add_span(start, end, "quotation", ["quotation"])

@@ -51,7 +51,7 @@ _IDS = ("id", "tool_call_id", "call_id")
 _WRAPPERS = ("function", "function_call", "tool_call", "tool_calls", "tool_uses")
 
 
-def arguments_of(raw: Json) -> Mapping[str, Json] | None:
+def arguments_as_object(raw: Json) -> Mapping[str, Json] | None:
     """Arguments as an object (null is empty, text is parsed once); ``None`` if they are not one."""
     if isinstance(raw, str):
         raw = decode_json(raw) if raw.strip() else None
@@ -118,7 +118,7 @@ def _call_of_object(
         return None
     name = offered.resolve_name(raw_name)
     if any(key in tree for key in _ARGUMENTS):
-        arguments = arguments_of(_first_value(tree, _ARGUMENTS))
+        arguments = arguments_as_object(_first_value(tree, _ARGUMENTS))
     else:
         arguments = {key: value for key, value in tree.items() if key not in {*_NAMES, *_IDS, "type"}}
         if not arguments.keys() <= offered.parameters(name).keys():
@@ -213,7 +213,7 @@ def call_with_given_name(source: Source, at: int, name: str, block: Block, call_
         value = value_at(source, at, Style(closing=block.closing))
         if isinstance(value, Flaw):
             return failed_call(source, at, value, block)
-        given, end = arguments_of(value.tree), value.end
+        given, end = arguments_as_object(value.tree), value.end
     call = text_call_if_valid(name, given, source.enabled_dialect(*block.dialects), call_id)
     if call is None:
         return rejected_reading("malformed", end_of_broken_block(source, at, end, block))
@@ -233,7 +233,7 @@ def end_of_broken_block(source: Source, begin: int, at: int, block: Block) -> in
     if early and block.opening.match(source.text, skip_blanks(source.text, early.end())):
         return early.end()
     sibling = source.search(block.opening, at)
-    return min(source.end_of_next(block.closing, at), sibling.start() if sibling else len(source.text))
+    return min(source.end_of_next_match(block.closing, at), sibling.start() if sibling else len(source.text))
 
 
 def skip_blanks(text: str, at: int) -> int:
@@ -246,7 +246,7 @@ def failed_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Reading
         return rejected_reading("malformed", end_of_broken_block(source, begin, flaw.at, block))
     if source.cut or not source.search(block.closing, begin):
         return rejected_reading("truncated", len(source.text))
-    return rejected_reading("malformed", source.end_of_next(block.closing, begin))
+    return rejected_reading("malformed", source.end_of_next_match(block.closing, begin))
 
 
 _INTEGER = lazy_pattern(r"[-+]?\d{1,4300}")
@@ -312,7 +312,7 @@ def _allowed_types(schema: Mapping[str, Json]) -> frozenset[str]:
     return frozenset(names.union(map(json_type, (*list_at(schema, "enum"), *fixed))))
 
 
-def one_line_break_less(text: str) -> str:
+def without_outer_line_breaks(text: str) -> str:
     text = text.removeprefix("\r").removeprefix("\n")
     return text.removesuffix("\n").removesuffix("\r")
 

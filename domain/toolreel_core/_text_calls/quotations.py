@@ -18,7 +18,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from toolreel_core._jsontext import quote
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Offered, Source
-from toolreel_core._text_calls.surroundings import in_indented_code, is_quoted
+from toolreel_core._text_calls.surroundings import is_in_indented_code, is_quoted
 
 _RUN = lazy_pattern("`+")
 _MARK = lazy_pattern("`+|~{3,}")
@@ -228,14 +228,14 @@ class Quotations:
         at = end
         for _ in range(_CLOSERS):
             close = self.source.search(closing, at)
-            code = self._code_around(close, start, end, at) if close else None
+            code = self._code_around_closer(close, start, end, at) if close else None
             if code is None:
                 return close or named
             named = named or Region(start, code.end, certain=False)
             at = code.end
         return named
 
-    def _code_around(self, close: re.Match[str], start: int, end: int, since: int) -> Region | None:
+    def _code_around_closer(self, close: re.Match[str], start: int, end: int, since: int) -> Region | None:
         """The code around the closer of what opens at ``start:end``, unless the closer ends that code too.
 
         Real reasoning leaves fences and backticks open, and ends all the same: code holds the closer only if
@@ -355,7 +355,7 @@ def leading_reasoning(text: str, *, cut: bool = False) -> Thoughts:
     # The server may have removed the opener: the first closer that is not only mentioned counts.
     if closers and not said and not _ANY_OPENER.search(text, 0, closers[0].start()):
         for close in closers:
-            if not _is_mentioned(quotations, close):
+            if not _is_closer_only_mentioned(quotations, close):
                 return Thoughts(text[: close.start()].strip(), close.end())
     return Thoughts("\n".join(said), at)
 
@@ -365,7 +365,7 @@ def reasoning_closer_pattern(opener: str) -> re.Pattern[str]:
     return re.compile(re.escape(_PAIRS.get(mark, f"</{mark[1:]}")), re.IGNORECASE)
 
 
-def _is_mentioned(quotations: Quotations, close: re.Match[str]) -> bool:
+def _is_closer_only_mentioned(quotations: Quotations, close: re.Match[str]) -> bool:
     """Whether a closer is in a quotation, or inside a line of prose."""
     source, start = quotations.source, close.start()
     line = source.text[:start].rpartition("\n")[2]
@@ -374,6 +374,6 @@ def _is_mentioned(quotations: Quotations, close: re.Match[str]) -> bool:
     return (
         bool(set_apart and _GOES_ON.match(source.text, close.end()))
         or is_quoted(source, start, close.end(), start)
-        or in_indented_code(source.text, start, close.end(), start - len(line.lstrip()))
+        or is_in_indented_code(source.text, start, close.end(), start - len(line.lstrip()))
         or quotations.region_around(start, _ANY) is not None
     )

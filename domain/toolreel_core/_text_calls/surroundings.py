@@ -36,7 +36,7 @@ def is_quoted(source: Source, start: int, end: int, head: int) -> bool:
         is_escaped(source.text, head)
         or _is_in_quotation_marks(source, head, end)
         or _is_in_table_cell(source, start, end, head)
-        or in_indented_code(source.text, start, end, head)
+        or is_in_indented_code(source.text, start, end, head)
     )
 
 
@@ -76,7 +76,7 @@ def _is_in_table_cell(source: Source, start: int, end: int, head: int) -> bool:
     return divider is not None and divider.end() <= begin
 
 
-def in_indented_code(text: str, start: int, end: int, head: int) -> bool:
+def is_in_indented_code(text: str, start: int, end: int, head: int) -> bool:
     first = text.rfind("\n", 0, head) + 1
     lead = text[first:head]
     width = _indent_width(lead)
@@ -170,7 +170,7 @@ def is_in_a_sentence(before: str, behind: str) -> bool:
     return goes_on and len(_WORD.findall(behind)) >= _SENTENCE
 
 
-def shows_an_example(before: str) -> bool:
+def introduces_an_example(before: str) -> bool:
     """Whether text that leads over to a call, with a colon or comma, makes it an example."""
     leads_over = (
         before.rstrip(_BLANK_OR_MARKUP).removesuffix("\\n").removesuffix("\\n").endswith(_LEADING_OVER)

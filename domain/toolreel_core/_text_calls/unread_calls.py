@@ -180,10 +180,10 @@ def _start_of_arguments(
     if _KEYED.search(before[-_KEY_REACH:]):
         if _is_in_a_sentence(text, name.start()):
             return None
-        if _is_envelope(before, after, parameters):
+        if _has_arguments_beside_name(before, after, parameters):
             return name.end() + max(0, after.find("{"))
     if before.endswith(("<", "</")):
-        is_element = _is_element(name, after, parameters) or (
+        is_element = _is_tool_call_element(name, after, parameters) or (
             not _HTML.fullmatch(name[0]) and ends.get(name[0], -1) >= name.start() - len("</")
         )
         return name.end() if is_element else None
@@ -196,7 +196,7 @@ def _start_of_arguments(
     return name.end() + beside.start("bracket") if known or begins_with_object else None
 
 
-def _is_envelope(before: str, after: str, parameters: Mapping[str, Json]) -> bool:
+def _has_arguments_beside_name(before: str, after: str, parameters: Mapping[str, Json]) -> bool:
     """Whether a name under a key such as ``name`` has its arguments next to it."""
     if _ARGUMENTS.search(before) or _ARGUMENTS.search(after):
         return True
@@ -215,7 +215,7 @@ def _is_in_a_sentence(text: str, at: int) -> bool:
     return rest is not None and _MORE.match(rest[0].rpartition("}")[2]) is not None
 
 
-def _is_element(name: re.Match[str], after: str, parameters: Mapping[str, Json]) -> bool:
+def _is_tool_call_element(name: re.Match[str], after: str, parameters: Mapping[str, Json]) -> bool:
     """Whether a tag that is named like a tool holds parameters, or nothing because it closes itself."""
     keys = (_ATTRIBUTE.match(after), _NAMED_KEY.search(after))
     if any(key is not None and key["key"] in parameters for key in keys):

@@ -25,9 +25,9 @@ from toolreel_core._text_calls.payloads import (
     bare_calls,
     is_tag_only_mentioned,
     object_at,
-    one_line_break_less,
     skip_blanks,
     typed_value,
+    without_outer_line_breaks,
     wrapped_calls,
 )
 
@@ -48,7 +48,7 @@ def split_fence(text: str) -> tuple[str, str, str]:
     return text[: opening.start()].strip(), opening["info"], text[opening.end() : -3]
 
 
-def is_plain_lead(text: str) -> bool:
+def is_lead_without_code(text: str) -> bool:
     lines = text.strip().splitlines()
     code = "```" in text or "~~~" in text or "<!--" in text or text.count("`") % 2 == 1
     return not code and all(line.strip() for line in lines)
@@ -90,7 +90,7 @@ def fenced_json_calls(source: Source) -> TextCalls | None:
     dialect = "json_fenced"
     if action:
         lead, dialect = source.text[: action.start()].strip(), "cohere_action_fence"
-    if info.lower() not in _INFOS or dialect not in source.enabled or not is_plain_lead(lead):
+    if info.lower() not in _INFOS or dialect not in source.enabled or not is_lead_without_code(lead):
         return None
     inner = source.of(body)
     calls = bare_calls(_json_values(inner), inner.offered, dialect)
@@ -129,7 +129,7 @@ _LEAKED = lazy_pattern(
 
 def python_list_calls(source: Source) -> TextCalls | None:
     """A message of Llama 3.2 and others that is one list of calls, or Granite's of calls in a row."""
-    whole = _calls_of_whole_code(source, call_expressions(source, 0, "pythonic_list"))
+    whole = _calls_if_only_code(source, call_expressions(source, 0, "pythonic_list"))
     if whole is None or source.text.startswith("["):
         return whole
     given = [(call.name, as_tree(parse(call.arguments))) for call in whole.calls]
@@ -147,10 +147,10 @@ def tool_code_calls(source: Source) -> TextCalls | None:
         lead, body = source.text[: leaked.start()].strip(), leaked["body"]
     code = source.of(body)
     read = call_expressions(code, 0, "tool_code_fence", style=CODE)
-    return _calls_of_whole_code(code, read, lead) if is_plain_lead(lead) else None
+    return _calls_if_only_code(code, read, lead) if is_lead_without_code(lead) else None
 
 
-def _calls_of_whole_code(source: Source, read: Expressions, lead: str = "") -> TextCalls | None:
+def _calls_if_only_code(source: Source, read: Expressions, lead: str = "") -> TextCalls | None:
     calls, end, flaw = read
     known = all(call.name in source.offered.names for call in calls)
     return TextCalls(calls, lead) if known and not flaw and end == len(source.text) else None
@@ -172,7 +172,7 @@ _REACT_END = lazy_pattern(r"\s*(?:```)?\s*(?P<result>Observation:)?")
 
 def name_and_json_call(source: Source) -> TextCalls | None:
     head = _NAME_LINE.match(source.text)
-    call = _named_call(source, head["name"], head.end(), "glm4_name_json") if head else None
+    call = _call_of_name_then_object(source, head["name"], head.end(), "glm4_name_json") if head else None
     return TextCalls((call,)) if call else None
 
 
@@ -187,7 +187,7 @@ def functionary_calls(source: Source) -> TextCalls | None:
         if name.strip() == "all":
             answers.append(body.strip())
             continue
-        call = _named_call(source.of(body), name, 0, "functionary_v32")
+        call = _call_of_name_then_object(source.of(body), name, 0, "functionary_v32")
         if call is None:
             return None
         calls.append(call)
@@ -203,7 +203,7 @@ def react_call(source: Source) -> TextCalls | None:
     name = source.offered.resolve_name(action["name"].strip(" \t\r[]*"))
     if (
         name not in source.offered.names
-        or not is_plain_lead(lead)
+        or not is_lead_without_code(lead)
         or "Final Answer:" in source.text[: action.start()]
     ):
         return None
@@ -217,7 +217,7 @@ def react_call(source: Source) -> TextCalls | None:
     return TextCalls((call,), lead.strip(), thought, rejected) if call else None
 
 
-def _named_call(source: Source, raw: str, at: int, dialect: str) -> TextCall | None:
+def _call_of_name_then_object(source: Source, raw: str, at: int, dialect: str) -> TextCall | None:
     name = source.offered.resolve_name(raw)
     read = object_at(source, at)
     if name not in source.offered.names or read is None:
@@ -242,7 +242,7 @@ def tool_tag_calls(source: Source) -> TextCalls | None:
     """A message of tags that name tools, as prompts after Cline's request; a paragraph may precede them."""
     tags = (tag for tag in _TAG.finditer(source.text) if tag["void"] or not tag["listed"])
     first = next((tag for tag in tags if tag["name"] in source.offered.names), None)
-    if first is None or not is_plain_lead(lead := source.text[: first.start()]):
+    if first is None or not is_lead_without_code(lead := source.text[: first.start()]):
         return None
     calls: list[TextCall] = []
     at = first.start()
@@ -278,7 +278,7 @@ def _tag_call(source: Source, tag: re.Match[str]) -> tuple[TextCall, int] | None
             return None
         end += len(closing)
     for member in members:
-        key, value = member["key"], one_line_break_less(member["text"])
+        key, value = member["key"], without_outer_line_breaks(member["text"])
         again = value.find(f"<{key}>")
         if key not in source.offered.parameters(name) or (
             again >= 0 and not is_tag_only_mentioned(value[:again])

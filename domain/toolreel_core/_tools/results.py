@@ -55,7 +55,7 @@ class Fault(NamedTuple):
     """A JSON object with the figures, such as sizes and limits."""
 
 
-def tool_not_found(name: str, known: Sequence[str]) -> Fault:
+def tool_not_found_fault(name: str, known: Sequence[str]) -> Fault:
     """No tool has that name: the nearest one is named, never guessed and run."""
     from difflib import get_close_matches  # noqa: PLC0415 - few calls name a wrong tool
 
@@ -67,7 +67,7 @@ def tool_not_found(name: str, known: Sequence[str]) -> Fault:
     return Fault("TOOL_NOT_FOUND", f"There is no tool {name!r}. Available: {', '.join(known)}. {hint}")
 
 
-def tool_not_allowed(name: str, allowed: Sequence[str]) -> Fault:
+def tool_not_allowed_fault(name: str, allowed: Sequence[str]) -> Fault:
     """There is such a tool, but this run may not call it."""
     if not allowed:
         rest = "This run may call no tools. Answer in text."
@@ -76,7 +76,7 @@ def tool_not_allowed(name: str, allowed: Sequence[str]) -> Fault:
     return Fault("TOOL_NOT_ALLOWED", f"{shortened_name(name)} was not run: it is not allowed here. {rest}")
 
 
-def arguments_truncated(name: str, cap: int | None = None) -> Fault:
+def arguments_truncated_fault(name: str, cap: int | None = None) -> Fault:
     """The reply was cut at the token limit, so nothing in it can be trusted to be whole."""
     limit = "the output token limit" if cap is None else f"the limit of {cap} output tokens"
     return Fault(
@@ -86,7 +86,7 @@ def arguments_truncated(name: str, cap: int | None = None) -> Fault:
     )
 
 
-def arguments_violate_schema(name: str, violations: Sequence[Violation]) -> Fault:
+def schema_violation_fault(name: str, violations: Sequence[Violation]) -> Fault:
     """The arguments do not fit the tool's schema; the message names each expected and actual value."""
     return Fault(
         "ARGUMENTS_SCHEMA_ERROR",
@@ -94,7 +94,7 @@ def arguments_violate_schema(name: str, violations: Sequence[Violation]) -> Faul
     )
 
 
-def call_denied(name: str, reason: str) -> Fault:
+def call_denied_fault(name: str, reason: str) -> Fault:
     """The call was denied approval."""
     why = f": {reason}" if reason else ""
     return Fault("TOOL_DENIED", f"{name} was not run, it was not approved{why}. Go on without it.")
@@ -295,12 +295,12 @@ def envelope_of(tool_name: str, output: str, *, limit: int, untrusted: bool = Fa
         return failed_envelope(tool_name, output_too_large(tool_name, size, limit))
     return value_or_failure(
         read_json(output)
-        .map(lambda value: _wrap_value(tool_name, value, untrusted=untrusted))
+        .map(lambda value: _envelope_of_value(tool_name, value, untrusted=untrusted))
         .alt(lambda why: failed_envelope(tool_name, output_not_json(tool_name, why)))
     )
 
 
-def _wrap_value(tool_name: str, value: Json, *, untrusted: bool) -> Envelope:
+def _envelope_of_value(tool_name: str, value: Json, *, untrusted: bool) -> Envelope:
     tree = as_tree(value)
     ok = tree.get("ok")
     if not isinstance(ok, bool) or not tree.keys() <= _KEYS:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias, TypedDict, Unpack
 
-from toolreel_core._config_checks import Table, matches_wildcard, unknown_name
+from toolreel_core._config_checks import Table, matches_wildcard, unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
     Json,
@@ -315,7 +315,7 @@ class ToolSurface:
                 )
             # Where outward names are unique, no inner name is another's outward name either.
             if (other := by_outward.setdefault(tool.outward, tool)) is not tool:
-                both = f"{_named_with_source(other)} and {_named_with_source(tool)}"
+                both = f"{_name_and_source_text(other)} and {_name_and_source_text(tool)}"
                 raise ConfigError(
                     f"tools {both} are both {tool.outward!r} to the model; rename one, or leave it out"
                 )
@@ -361,7 +361,7 @@ class ToolSurface:
         return name if tool is None else tool.name
 
 
-def _named_with_source(tool: ToolDefinition) -> str:
+def _name_and_source_text(tool: ToolDefinition) -> str:
     return repr(tool.name) + (f" (source {tool.source!r})" if tool.source else "")
 
 
@@ -398,7 +398,7 @@ def _matching_names(mask: str, patterns: Iterable[str], surface: ToolSurface) ->
         matching = {name for name in names if matches_tool_name(pattern, name)}
         if not matching:
             forms = dict.fromkeys(form for name in names for form in (name, outward_name(name)))
-            raise ConfigError(f"{mask}: {unknown_name('tool', pattern, forms)}")
+            raise ConfigError(f"{mask}: {unknown_name_message('tool', pattern, forms)}")
         found |= matching
     return found
 
@@ -455,7 +455,7 @@ def check_surface(surface: ToolSurface, config: LoopConfig) -> None:
         if amount > limit:
             sent = [tool for tool in surface.definitions if tool.exposed]
             largest = sorted(sent, key=lambda tool: -tool.size)[:_MAX_NAMED]
-            named = ", ".join(f"{_named_with_source(tool)} ({tool.size} bytes)" for tool in largest)
+            named = ", ".join(f"{_name_and_source_text(tool)} ({tool.size} bytes)" for tool in largest)
             raise ConfigError(
                 f"{setting}: {amount} {what} would be sent, the limit is {limit}; the largest: {named}; "
                 "mask some (allow, deny, or exposed=False), or raise the limit"

@@ -122,10 +122,10 @@ from toolreel_core.evals._scenarios.checks import (
 from toolreel_core.evals._scenarios.claims import (
     admits_failure,
     claims_success,
-    contains,
+    contains_value,
     denies_success,
-    invented_act,
-    mentions,
+    invented_act_clause,
+    mentions_value,
     says_nothing,
 )
 from toolreel_core.evals._scenarios.draws import draw_values, escape_braces, fill_placeholders
@@ -160,7 +160,7 @@ from toolreel_core.evals._scenarios.world import (
     failure,
     has_arguments,
     is_equivalent,
-    success,
+    success_result_text,
     with_value,
 )
 from toolreel_core.evals._verdicts import (

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-from toolreel_core._config_checks import unknown_name
+from toolreel_core._config_checks import unknown_name_message
 from toolreel_core._jsontext import Json, as_tree, read_json, tree_at
 from toolreel_core._protocol import Completed, InvalidReply, ToolFailed, TransportFailed
-from toolreel_core._replies import error_in, top_level_error
+from toolreel_core._replies import problem_from_error_field, top_level_error
 from toolreel_core.evals._scenarios.scenario import Case, Evidence
 
 TAXONOMY = 1
@@ -106,7 +106,7 @@ def category(name: str) -> Category:
     """The category that a record names; what follows a colon is the check."""
     bare = name.partition(":")[0]
     if bare not in CATEGORIES:
-        raise LookupError(unknown_name("category", bare, CATEGORIES))
+        raise LookupError(unknown_name_message("category", bare, CATEGORIES))
     return CATEGORIES[bare]
 
 
@@ -134,7 +134,7 @@ def provider_error_message(body: Json) -> str:
     metadata = tree_at(as_tree(_parse_json_text(body)), "error", "metadata")
     name, raw = metadata.get("provider_name"), metadata.get("raw")
     inner = as_tree(_parse_json_text(raw))
-    problem = error_in(inner) or top_level_error(inner)
+    problem = problem_from_error_field(inner) or top_level_error(inner)
     words = (name, problem.detail if problem else raw)
     return ": ".join(word.strip() for word in words if isinstance(word, str) and word.strip())
 

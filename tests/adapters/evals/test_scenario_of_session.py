@@ -16,7 +16,7 @@ from toolreel._cli import check_command, from_command
 from toolreel._internal import EvalPlanError, toml_text
 from toolreel.evals import Results, evaluate, load_eval_plan, read_scenarios, scenario_of_session
 from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel_core._jsontext import Json, at_json_pointer
+from toolreel_core._jsontext import Json, value_at_json_pointer
 
 CASSETTES = Path(__file__).resolve().parents[3] / "cassettes"
 MODEL = "local--qwen2.5-coder-1.5b"
@@ -124,8 +124,8 @@ def test_several_turns_and_results_are_carried_over(tmp_path: Path) -> None:
         "Thanks for {{it}}!",
     ]
     assert tree["system"] == "You sell {{things}}."
-    assert at_json_pointer(tree, "/tool/0/name") == "find_stock"
-    assert at_json_pointer(tree, "/tool/0/answers") == [
+    assert value_at_json_pointer(tree, "/tool/0/name") == "find_stock"
+    assert value_at_json_pointer(tree, "/tool/0/answers") == [
         {"when": {"part": "pin"}, "then": {"pieces": 4, "note": None}, "times": 1},
         {"when": {"part": "pin"}, "then": {"pieces": 5, "note": None}},
         {"when": {"part": "nail"}, "then": {"pieces": 6, "note": "{{wow}}"}},

@@ -18,11 +18,11 @@ from toolreel.evals import (
     PairedCell,
     Rate,
     detectable_difference,
-    difference,
     holm,
     mean_bounds,
     p_value_of_break,
     p_value_of_mean,
+    paired_rate_difference,
     pass_hat,
     power_of_test,
     rate_of,
@@ -152,7 +152,7 @@ def scenarios(*pairs: tuple[int, int, int, int]) -> list[PairedCell]:
 
 
 def compared(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference:
-    found = difference(cells, about)
+    found = paired_rate_difference(cells, about)
     assert found
     return found
 
@@ -228,8 +228,8 @@ def test_the_interval_and_the_p_value_agree_both_ways_round(
 
 
 def test_nothing_is_compared_without_pairs() -> None:
-    assert difference([]) is None
-    assert difference(scenarios((0, 0, 0, 0)), THESE) is None
+    assert paired_rate_difference([]) is None
+    assert paired_rate_difference(scenarios((0, 0, 0, 0)), THESE) is None
 
 
 @pytest.mark.parametrize(("margin", "sample", "these"), [(0.02, 183, 189), (0.1, 36, 35)])

@@ -22,11 +22,11 @@ from toolreel._journal import (
     FileJournal,
     Reason,
     ReopenedJournal,
-    is_withheld,
+    fsync_folder_and_ancestors,
+    is_withheld_result,
     make_folders,
     part_path,
     read_journal,
-    sync_folders,
     withhold_result,
 )
 from toolreel._replay import replay, resume
@@ -120,7 +120,7 @@ def test_a_result_that_the_disk_has_no_place_for_is_recorded_as_lost(small_disk:
     assert hotel.booked == [0]
     event = left(path)[-1]
     assert isinstance(event, ToolReturned)
-    assert is_withheld(event)
+    assert is_withheld_result(event)
     hotel.paper = ""
     done = resume(path, Ports(ScriptedEndpoint(SCRIPT[1:]), hotel.tools))
     assert hotel.booked == [*range(TURNS)]
@@ -173,9 +173,9 @@ def test_a_call_whose_result_was_withheld_is_not_made_again_by_a_resume(stop: in
 )
 def test_a_withheld_result_says_whether_the_call_succeeded(output: str, reason: Reason) -> None:
     event = ToolReturned(2, output, 7)
-    assert not is_withheld(event)
+    assert not is_withheld_result(event)
     kept = withhold_result(event, reason)
-    assert is_withheld(kept)
+    assert is_withheld_result(kept)
     assert (kept.ref, kept.at_ms) == (2, 7)
     assert ('"ok":true' in kept.output) == ('"ok":false' not in output)
 
@@ -231,7 +231,7 @@ def test_new_folders_are_synced_up_to_the_first_that_existed(
         assert folders == ["a/b/c", "a/b", "a", "."]
         assert synced[-1] == "a/b/c", "the folder has the new name, too"
     assert make_folders(tmp_path / "a" / "d") == tmp_path / "a"
-    sync_folders(Path("/"), tmp_path)
+    fsync_folder_and_ancestors(Path("/"), tmp_path)
 
 
 FORKING = """

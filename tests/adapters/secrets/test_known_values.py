@@ -12,7 +12,7 @@ from toolreel._secrets import (
     known_secrets,
     leaks,
     scrubbed_url,
-    secrets_sent,
+    secrets_in_request,
 )
 
 VALUE = "s3cr3t/with+signs"
@@ -53,7 +53,7 @@ def test_a_value_is_found_in_urls_and_in_hex() -> None:
 
 
 def test_what_a_client_sends_is_told_by_its_place() -> None:
-    sent = secrets_sent(
+    sent = secrets_in_request(
         "https://me:pass%21word1234@a/v1?access_token=abcdef123456&limit=500000000000",
         {"Authorization": "Basic bWU6cGFzcw1234", "X-Api-Key": "not-needed", "accept": "abcdef123456"},
     )
@@ -66,10 +66,12 @@ def test_what_a_client_sends_is_told_by_its_place() -> None:
 
 def test_the_key_of_a_server_is_secret_whatever_it_looks_like() -> None:
     for name in ("Authorization", "api-key", "X-Api-Key"):
-        assert [*secrets_sent("http://a/", {name: "Bearer plainkey"}).values()] == ["plainkey"]
-        assert secrets_sent("http://a/", {name: "Bearer short"}) == {}
-    assert secrets_sent("http://a/", {"x-auth": "plainkey"}) == {}
-    assert secrets_sent("http://a/?api-key=plainkey&key=short", {}) == {"the parameter api-key": "plainkey"}
+        assert [*secrets_in_request("http://a/", {name: "Bearer plainkey"}).values()] == ["plainkey"]
+        assert secrets_in_request("http://a/", {name: "Bearer short"}) == {}
+    assert secrets_in_request("http://a/", {"x-auth": "plainkey"}) == {}
+    assert secrets_in_request("http://a/?api-key=plainkey&key=short", {}) == {
+        "the parameter api-key": "plainkey"
+    }
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.adapters.secrets.planted import KINDS
-from toolreel._secrets import body_texts, leaks_with_places, line_texts
+from toolreel._secrets import body_texts, leaks_with_places, texts_in_journal_line
 
 KEY = KINDS["an OpenAI key"].secret
 ESCAPED = KEY.replace("s", "\\u0073")
@@ -45,7 +45,7 @@ def test_what_a_parser_would_pass_over_is_looked_at_as_text() -> None:
 def test_a_line_of_a_journal_is_gone_through_likewise() -> None:
     body = json.dumps({"choices": [{"message": {"content": KEY}}]}, separators=(",", ":"))
     line = json.dumps({"n": 1, "event": {"body": body}}, separators=(",", ":"))
-    (found,) = leaks_with_places(line_texts(line), {})
+    (found,) = leaks_with_places(texts_in_journal_line(line), {})
     assert found[0] == "event.body.choices[0].message.content"
-    ((place, leak),) = leaks_with_places(line_texts(f"no JSON {KEY}"), {})
+    ((place, leak),) = leaks_with_places(texts_in_journal_line(f"no JSON {KEY}"), {})
     assert (place, leak.kind) == ("", "API key")

@@ -21,8 +21,8 @@ from toolreel._secrets import (
     body_texts,
     joined_stream_texts,
     leaks_with_places,
-    line_texts,
     scrubbed_body,
+    texts_in_journal_line,
 )
 
 SPELLINGS: Mapping[str, Callable[[str], str]] = {
@@ -112,7 +112,9 @@ def test_and_so_it_is_in_the_line_of_a_journal(
     body = form(cut(written(spelling, key), at))
     read = body.encode("utf-16").decode("utf-8", "replace") if wide else body  # as an endpoint reads it
     line = json.dumps({"event": {"body": read}})
-    assert any(leak.kind == "value of K" for _, leak in leaks_with_places(line_texts(line), {"K": key}))
+    assert any(
+        leak.kind == "value of K" for _, leak in leaks_with_places(texts_in_journal_line(line), {"K": key})
+    )
 
 
 @pytest.mark.parametrize("packing", PACKINGS.values(), ids=[*PACKINGS])

@@ -39,7 +39,7 @@ from toolreel_core._conversation import (
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._settings import bytes_per_4
+from toolreel_core._settings import estimate_tokens_by_bytes
 from toolreel_core._tools import Envelope, arguments_not_json, failed_envelope
 
 RULES, TASK, AGAIN = SystemMessage("Be brief."), UserMessage("Count."), UserMessage("Once more.")
@@ -50,7 +50,7 @@ MUCH = 10**9
 
 
 def tokens(message: Message) -> int:
-    return bytes_per_4(wire_text(message))
+    return estimate_tokens_by_bytes(wire_text(message))
 
 
 def one_each(_: Message) -> int:

@@ -40,7 +40,7 @@ from toolreel_core._conversation import (
     parse_part,
     parse_url_source,
     parts_for_provider,
-    parts_of,
+    parts_of_message,
     readable_content,
     readable_parts_text,
     unsupported_part_error,
@@ -53,7 +53,7 @@ from toolreel_core._conversation import (
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse
-from toolreel_core._settings import Provider, bytes_per_4
+from toolreel_core._settings import Provider, estimate_tokens_by_bytes
 
 THOUGHT = canonical({"reasoning_content": "hm"})
 MESSAGES: list[Message] = [
@@ -441,7 +441,7 @@ def test_a_result_may_be_written_with_parts() -> None:
     (message,) = messages_from_input(tree)
     assert message == ToolMessage("a", "{}", parts=(Image.from_url(URL),))
     assert parse(wire_text(message)) == tree
-    assert (parts_of(message), parts_of(SystemMessage("s"))) == ((Image.from_url(URL),), ())
+    assert (parts_of_message(message), parts_of_message(SystemMessage("s"))) == ((Image.from_url(URL),), ())
     assert repr(message).endswith(f"name='', parts=(Image([image, {URL}]),))")
 
 
@@ -484,7 +484,10 @@ def test_a_part_counts_as_tokens_by_its_kind() -> None:
         around = text
         for found in blobs_of([part]):
             around = type(text)(around.replace(found.base64, ""))
-        assert estimate_tokens_with_parts([part], text, bytes_per_4) == bytes_per_4(around) + expected
+        assert (
+            estimate_tokens_with_parts([part], text, estimate_tokens_by_bytes)
+            == estimate_tokens_by_bytes(around) + expected
+        )
 
 
 def test_control_tokens_are_broken_beside_parts() -> None:
@@ -500,7 +503,7 @@ def test_results_have_only_what_the_provider_takes_there(history: list[Message],
         if isinstance(message, ToolMessage):
             stays = provider.images_in_tool_results == "yes" and provider.supports_images != "no"
             assert all(isinstance(part, Image) for part in message.parts) if stays else not message.parts
-        for part in parts_of(message):
+        for part in parts_of_message(message):
             assert isinstance(part, Text) or not unsupported_part_error((part,), provider)
 
 
@@ -508,7 +511,7 @@ def test_results_have_only_what_the_provider_takes_there(history: list[Message],
 def test_only_users_and_tools_have_parts_that_are_no_text(role: str) -> None:
     texts: list[Json] = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     (message,) = messages_from_input({"role": role, "content": texts})
-    assert (message.content, parts_of(message)) == ("ab", ())
+    assert (message.content, parts_of_message(message)) == ("ab", ())
     picture = {"role": role, "content": [*texts, wire_part(Image.from_url(URL))]}
     assert complaint(ConfigError, lambda: messages_from_input(picture)) == (
         f"messages.content: expected text alone, got [image, {URL}]"

@@ -24,14 +24,14 @@ from toolreel_core._conversation import (
     UserMessage,
     estimate_tokens_with_parts,
     is_restorable_from_wire,
-    parts_of,
+    parts_of_message,
     stored_message_text,
     wire_text,
     write_message,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import JsonText, canonical, chained_digest, parse, quote
-from toolreel_core._settings import Provider, bytes_per_4
+from toolreel_core._settings import Provider, estimate_tokens_by_bytes
 
 conversations = st.lists(strategies.messages, max_size=4)
 HI, BYE = UserMessage("hi"), AssistantMessage("bye")
@@ -71,7 +71,10 @@ def test_a_transcript_holds_each_message_and_the_texts_that_go_out(
     sent = project(messages, form.provider)
     texts = [write_message(message, form).text for message in sent]
     pairs = zip(sent, texts, strict=True)
-    tokens = [estimate_tokens_with_parts(parts_of(each), text, bytes_per_4) for each, text in pairs]
+    tokens = [
+        estimate_tokens_with_parts(parts_of_message(each), text, estimate_tokens_by_bytes)
+        for each, text in pairs
+    ]
     transcript = Transcript.of(iter(messages), form).complete()
     assert list(transcript.messages) == messages
     assert list(transcript.texts) == texts
@@ -96,10 +99,10 @@ def test_what_is_stored_is_read_back_whatever_goes_out(
     before: list[Message], rest: list[Message], form: Form
 ) -> None:
     whole = Transcript.of(before, form).append(*rest)
-    assert list(whole.messages) == list(whole.outgoing) == [*before, *rest]
+    assert list(whole.messages) == list(whole.outgoing_messages) == [*before, *rest]
     less = whole.shortened(before).append(*rest)
     assert list(less.messages) == [*before, *rest, *rest]
-    assert list(less.outgoing) == [*before, *rest]
+    assert list(less.outgoing_messages) == [*before, *rest]
 
 
 def test_what_goes_out_as_it_is_stored_is_held_once() -> None:
@@ -111,7 +114,7 @@ def test_what_goes_out_as_it_is_stored_is_held_once() -> None:
     assert said.stored is said.texts
     less = said.shortened(said.messages[100:]).append(HI, CALLING)
     assert less.less is less.texts
-    assert (len(less.messages), len(less.outgoing)) == (604, 504)
+    assert (len(less.messages), len(less.outgoing_messages)) == (604, 504)
 
 
 def test_what_goes_out_in_other_words_is_held_beside_them() -> None:
@@ -261,14 +264,14 @@ def test_the_wire_form_is_the_memo_wherever_it_says_all(message: Message) -> Non
 @given(histories, st.text(max_size=4) | st.sampled_from(["é\né", 'a"', "hi", "\ud83d"]))
 def test_no_message_is_missed_in_which_a_word_stands(messages: list[Message], word: str) -> None:
     told = [*messages, ToolMessage("a", f"<{quote(word)}>" if word.isprintable() else "{}"), HI]
-    found = list(recalled(told).mentioning(word))
+    found = list(recalled(told).messages_that_may_mention(word))
     assert [one for one in told if word in one.content and one not in found] == []
     assert [one for one in found if one not in told] == []
 
 
 def test_blocks_in_which_a_word_does_not_stand_are_not_read() -> None:
     damaged = Rope().append(b"[" + b" " * BLOCK).append(stored_message_text(HI).encode())
-    assert list(StoredMessages(damaged).mentioning("hi", "there")) == [HI]
+    assert list(StoredMessages(damaged).messages_that_may_mention("hi", "there")) == [HI]
 
 
 @given(histories)
@@ -308,6 +311,6 @@ def test_what_the_texts_say_is_read_from_either_end_and_where_a_word_stands(
     assert list(rope.values()) == values
     assert list(rope.values_from_the_end()) == values[::-1]
     wanted = [value for part, value in zip(parts, values, strict=True) if word in part.encode()]
-    found = list(rope.values_with(word, b"never there"))
+    found = list(rope.values_containing_any(word, b"never there"))
     assert [value for value in wanted if value not in found] == []
     assert [value for value in found if value not in values] == []

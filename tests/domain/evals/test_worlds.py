@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from toolreel_core._config_checks import Table
-from toolreel_core._jsontext import Json, at_json_pointer, canonical, parse
+from toolreel_core._jsontext import Json, canonical, parse, value_at_json_pointer
 from toolreel_core._tools import envelope_of
 from toolreel_core.evals import (
     TableWorld,
@@ -17,7 +17,7 @@ from toolreel_core.evals import (
     has_arguments,
     is_equivalent,
     read_answers,
-    success,
+    success_result_text,
     with_value,
 )
 
@@ -34,7 +34,7 @@ def told(here: TableWorld, **arguments: Json) -> Json:
 
 
 def code(here: TableWorld, **arguments: Json) -> Json:
-    return at_json_pointer(told(here, **arguments), "/errors/0/code")
+    return value_at_json_pointer(told(here, **arguments), "/errors/0/code")
 
 
 def test_the_first_row_that_fits_answers() -> None:
@@ -92,7 +92,7 @@ def test_one_place_is_set_and_the_way_to_it_made(before: Json, pointer: str, aft
 
 
 def test_what_a_world_returns_is_an_envelope_already() -> None:
-    for text in (success("add", {"sum": 3}), failure("add", "ARGUMENT_ERROR", "b is missing.")):
+    for text in (success_result_text("add", {"sum": 3}), failure("add", "ARGUMENT_ERROR", "b is missing.")):
         assert envelope_of("add", text, limit=1_000).text() == text
 
 

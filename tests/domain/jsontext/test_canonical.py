@@ -23,7 +23,7 @@ from toolreel_core._jsontext import (
     json_error_reason,
     json_with_sorted_keys,
     linked_digest,
-    nesting,
+    nesting_depth,
     parse,
     read_json,
     read_json_with_non_finite,
@@ -84,7 +84,7 @@ def test_text_may_nest_up_to_the_cap_and_no_deeper(opening: str, closing: str) -
     worked("nesting is counted outside strings as far as it matters", "json-and-replies"),
 )
 def test_nesting_is_counted_outside_strings_as_far_as_it_matters(text: str, enough: int, depth: int) -> None:
-    assert nesting(text, enough=enough) == depth
+    assert nesting_depth(text, enough=enough) == depth
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ from toolreel_core._jsontext import (
     Json,
     Tree,
     as_tree,
-    at_json_pointer,
     canonical,
     in_numeric_order,
     json_text,
     merged,
     tree_at,
+    value_at_json_pointer,
 )
 
 
@@ -93,8 +93,8 @@ def test_a_value_may_nest_as_deep_as_it_can_be_read_back() -> None:
 
 def test_a_json_pointer_leads_through_objects_and_lists() -> None:
     tree: Tree = {"$defs": {"a/b": {"c~d": 1}}, "list": [2]}
-    assert at_json_pointer(tree, "#/$defs/a~1b/c~0d") == 1
-    assert at_json_pointer(tree, "#") == tree
-    assert at_json_pointer(tree, "#/list/0") == 2
-    assert at_json_pointer(tree, "#/list/1") is None
-    assert at_json_pointer(tree, "#/$defs/x/y") is None
+    assert value_at_json_pointer(tree, "#/$defs/a~1b/c~0d") == 1
+    assert value_at_json_pointer(tree, "#") == tree
+    assert value_at_json_pointer(tree, "#/list/0") == 2
+    assert value_at_json_pointer(tree, "#/list/1") is None
+    assert value_at_json_pointer(tree, "#/$defs/x/y") is None

@@ -58,12 +58,12 @@ from toolreel_core._tools import (
     ToolDefinition,
     ToolSurface,
     arguments_too_large,
-    arguments_violate_schema,
     failed_envelope,
     masked,
     output_too_large,
-    tool_not_allowed,
-    tool_not_found,
+    schema_violation_fault,
+    tool_not_allowed_fault,
+    tool_not_found_fault,
 )
 
 ADD = ToolDefinition.of(
@@ -178,7 +178,7 @@ def test_a_call_by_either_name_runs_the_tool_and_history_keeps_what_was_written(
 @pytest.mark.parametrize("written", ["files_delete", "files.delete"])
 def test_a_masked_tool_is_never_run_and_the_model_is_told_what_it_may_call(written: str) -> None:
     call = ("call_a", written, "{}")
-    told = tool_not_allowed(written, ["files_read"])
+    told = tool_not_allowed_fault(written, ["files_read"])
     played = Playbook(files_plan()).play(
         asks(), replies_calling(call), asks(calling(call), faults("call_a", written, told)), *DONE
     )
@@ -191,7 +191,7 @@ def test_a_masked_tool_is_never_run_and_the_model_is_told_what_it_may_call(writt
 
 def test_both_names_count_as_one_tool_where_its_last_result_decides() -> None:
     wrong, right = ("call_a", "files.read", "{}"), reading("call_b", "files_read")
-    missing = arguments_violate_schema(READ_FILE.name, [Violation("", "the required 'path'", "{}")])
+    missing = schema_violation_fault(READ_FILE.name, [Violation("", "the required 'path'", "{}")])
     book = Playbook(files_plan(tool_use_mode="enforced"))
     begun = (asks(), replies_calling(wrong), asks(calling(wrong), faults("call_a", READ_FILE.name, missing)))
     book.play(
@@ -332,7 +332,7 @@ def test_a_time_that_is_not_told_or_runs_backwards_makes_no_duration(
 def test_a_made_up_name_as_long_as_a_page_is_not_told_back_whole() -> None:
     page, cut = "x" * 9_000, "x" * 80 + "…"
     first, second, third, fourth = ((f"call_{n}", page, "{}") for n in range(4))
-    result = failed_envelope(cut, tool_not_found(page, ("add", "ping")))
+    result = failed_envelope(cut, tool_not_found_fault(page, ("add", "ping")))
     played = book(repetition_warn=2, repetition_stop=3).play(
         asks(),
         replies_calling(first),
@@ -359,7 +359,7 @@ def test_a_limit_of_the_tool_on_output_goes_before_that_of_the_run(own: int, of_
 
 def test_a_call_that_may_not_run_is_told_among_those_that_run_together() -> None:
     bad = ("call_x", "add", "{}")
-    missing = arguments_violate_schema("add", [Violation("", "the required 'a'", "{}")])
+    missing = schema_violation_fault("add", [Violation("", "the required 'a'", "{}")])
     book(READING, parallel_tools=True).play(
         asks(),
         replies_calling(A, bad, C),

@@ -99,15 +99,15 @@ from toolreel_core._tools import (
     ToolSurface,
     arguments_too_deep,
     arguments_too_large,
-    arguments_truncated,
-    arguments_violate_schema,
+    arguments_truncated_fault,
     call_abandoned,
     call_cancelled,
-    call_denied,
+    call_denied_fault,
     output_too_large,
     parts_too_large,
+    schema_violation_fault,
     tool_not_allowed_as_text,
-    tool_not_found,
+    tool_not_found_fault,
 )
 
 ANYTHING = canonical({"type": "object"})
@@ -133,7 +133,7 @@ RUNS_LOOK, RUNS_READ = runs("call_a", "look", {}), runs("call_b", "read", {})
 RUNS_WIPE, RUNS_POLL = runs("call_c", "wipe", {"path": "tmp"}), runs("call_d", "poll", {})
 SEEKS_APPROVAL = seeks_approval("call_c", "wipe", {"path": "tmp"})
 LOOKED, HAS_READ = tells("call_a", "look", {"value": 1}), tells("call_b", "read", {"value": 1})
-NOT_FOUND = faults("call_x", "lok", tool_not_found("lok", NAMES))
+NOT_FOUND = faults("call_x", "lok", tool_not_found_fault("lok", NAMES))
 LOOKS_ONCE: tuple[Turn, ...] = (replies_calling(LOOKS), RUNS_LOOK, returns(1))
 LOOKED_ONCE: tuple[Turn, ...] = (*LOOKS_ONCE, asks(calling(LOOKS), LOOKED))
 FAILS: dict[str, Json] = {"ok": False, "errors": [{"code": "ARGUMENT_ERROR", "message": "Too high."}]}
@@ -372,7 +372,7 @@ def test_images_that_the_provider_takes_not_are_left_out_and_the_model_is_told()
 
 def test_calls_pass_mask_size_schema_and_approval_in_this_order() -> None:
     wrong = ("call_c", "wipe", '{"path":1}')
-    violated = arguments_violate_schema("wipe", [Violation("/path", "string", "1")])
+    violated = schema_violation_fault("wipe", [Violation("/path", "string", "1")])
     book(ASKS_FIRST).play_up_to(
         asks(),
         replies_calling(UNKNOWN, wrong, ("call_e", "wipe", '{"path":"/"}')),
@@ -930,7 +930,7 @@ def test_tools_that_were_dropped_stay_dropped() -> None:
 
 
 def test_calls_of_a_reply_that_ended_with_length_are_not_run_even_if_their_json_closes() -> None:
-    cut = faults("call_a", "look", arguments_truncated("look", 256))
+    cut = faults("call_a", "look", arguments_truncated_fault("look", 256))
     book(asking_for(max_tokens=256)).play(
         asks(), replies_calling(LOOKS, finish="length"), asks(calling((*LOOKS[:2], "{}")), cut), *DONE
     )
@@ -938,7 +938,9 @@ def test_calls_of_a_reply_that_ended_with_length_are_not_run_even_if_their_json_
 
 @pytest.mark.parametrize(("tokens", "whole"), [(39, False), (40, False), (41, True)])
 def test_calls_of_a_reply_that_used_up_its_tokens_are_not_run(tokens: int, whole: bool) -> None:
-    cut = asks(calling((*LOOKS[:2], "{}")), faults("call_a", "look", arguments_truncated("look", tokens)))
+    cut = asks(
+        calling((*LOOKS[:2], "{}")), faults("call_a", "look", arguments_truncated_fault("look", tokens))
+    )
     book(asking_for(max_completion_tokens=tokens)).play_up_to(
         asks(), replies_with(body_of(None, LOOKS) | USED), RUNS_LOOK if whole else cut
     )
@@ -975,7 +977,9 @@ def test_a_denied_call_is_told_to_the_model_and_the_calls_behind_it_run() -> Non
         denies("not that one"),
         RUNS_LOOK,
         returns(1),
-        asks(calling(WIPES, LOOKS), faults("call_c", "wipe", call_denied("wipe", "not that one")), LOOKED),
+        asks(
+            calling(WIPES, LOOKS), faults("call_c", "wipe", call_denied_fault("wipe", "not that one")), LOOKED
+        ),
         *DONE,
     )
 
@@ -1191,7 +1195,7 @@ def test_options_go_out_as_the_provider_takes_them() -> None:
         QuirkApplied(1, "max_tokens_field"),
         QuirkApplied(1, "temperature_rule"),
     ]
-    cut = asks(calling((*LOOKS[:2], "{}")), faults("call_a", "look", arguments_truncated("look", 40)))
+    cut = asks(calling((*LOOKS[:2], "{}")), faults("call_a", "look", arguments_truncated_fault("look", 40)))
     played.play_up_to(replies_with(body_of(None, LOOKS) | USED), cut)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.preset_values import preset
 from tests.probes import decided_settings, select_questions, worked
-from toolreel.probe import all_rules
+from toolreel.probe import probe_catalogue_rules
 from toolreel_core._probe import (
     Finding,
     Known,
@@ -85,7 +85,7 @@ FOUND = (
 
 
 def test_what_differs_comes_first_and_what_no_probe_decides_is_left_out() -> None:
-    rows = compare_with_preset(FOUND, SHIPPED, all_rules())
+    rows = compare_with_preset(FOUND, SHIPPED, probe_catalogue_rules())
     assert [(row.standing, row.key) for row in rows] == [
         ("differs", "provider.id_style"),
         ("added", "provider.assistant_after_tool"),

@@ -12,7 +12,7 @@ from tests.servers.quirky_provider import Profile
 from toolreel_core._jsontext import canonical
 from toolreel_core._probe import Ask, Cost, Probing, estimate_remaining_cost, findings
 from toolreel_core._protocol import ReplyReceived, RequestFailed
-from toolreel_core._settings import bytes_per_4
+from toolreel_core._settings import estimate_tokens_by_bytes
 
 GOOD = Profile()
 OK = {"choices": [{"message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}]}
@@ -136,7 +136,7 @@ def test_the_estimate_is_near_to_what_a_good_server_is_asked() -> None:
     cost = estimate_remaining_cost(probing)
     done = probed(GOOD, repeat=3, before=lambda ask: asked.append(canonical(ask.body)))
     assert abs(cost.requests - done.sent) <= 6
-    assert sum(map(bytes_per_4, asked)) == pytest.approx(cost.prompt_tokens, rel=0.25)
+    assert sum(map(estimate_tokens_by_bytes, asked)) == pytest.approx(cost.prompt_tokens, rel=0.25)
 
 
 def test_what_was_answered_is_not_counted_again() -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from tests.samples import worked
-from toolreel_core._proxy import Key, continuation_keys, first_key, keys_after_each_message
+from toolreel_core._proxy import Key, continuation_keys, initial_key_of_caller, keys_after_each_message
 
 ASKED: dict[str, Any] = {"role": "user", "content": "Hi."}
 
 
 def key_of(entries: list[Any]) -> Key:
-    return keys_after_each_message(first_key("a"), entries)[-1]
+    return keys_after_each_message(initial_key_of_caller("a"), entries)[-1]
 
 
 def calling(id_: str = "a", arguments: Any = '{"x": 1, "y": 2}', **further: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -11,7 +11,7 @@ from toolreel_core._replies import (
     ArgumentError,
     Reading,
     Unreadable,
-    is_cut,
+    is_truncated_json,
     parse_json_with_repairs,
     read_arguments,
 )
@@ -49,7 +49,7 @@ def test_what_cannot_be_read_says_why_in_the_terms_of_the_text_that_came(
 
 @given(json_values)
 def test_no_json_is_cut(value: Json) -> None:
-    assert not is_cut(canonical(value))
+    assert not is_truncated_json(canonical(value))
 
 
 def nested(levels: int) -> str:

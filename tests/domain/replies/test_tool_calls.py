@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._replies import calls_in, intended_tool_name, joined_calls
+from toolreel_core._replies import intended_tool_name, joined_calls, structured_calls_in_message
 from toolreel_core._settings import LoopConfig
 
 
@@ -16,7 +16,7 @@ def test_a_tool_whose_name_looks_spoilt_keeps_it() -> None:
         "id": "a",
         "function": {"name": "multi_tool_use.parallel", "arguments": {"tool_uses": []}},
     }
-    calls, _ = calls_in(
+    calls, _ = structured_calls_in_message(
         {"tool_calls": [bundle]}, known=["multi_tool_use.parallel"], turn=1, config=LoopConfig()
     )
     assert [call.name for call in calls] == ["multi_tool_use.parallel"]

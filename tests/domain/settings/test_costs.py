@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._settings import Price, bytes_per_4, estimator, register_estimator
+from toolreel_core._settings import Price, estimate_tokens_by_bytes, estimator, register_estimator
 
 counts = st.integers(0, 10**9)
 amounts = st.floats(0, 1000)
@@ -37,7 +37,7 @@ def test_whole_numbers_give_the_same_price_as_their_floats() -> None:
     ("text", "tokens"), [("", 0), ("a", 1), ("four", 1), ("fives", 2), ("éé", 1), ("漢字", 2), ("\ud83d", 1)]
 )
 def test_four_bytes_are_a_token_and_so_is_what_is_left_over(text: str, tokens: int) -> None:
-    assert bytes_per_4(text) == tokens
+    assert estimate_tokens_by_bytes(text) == tokens
 
 
 def test_users_add_their_own() -> None:

@@ -18,14 +18,14 @@ from toolreel_core._tools import (
     Fault,
     FaultCode,
     already_done_envelope,
-    arguments_violate_schema,
     call_abandoned,
     envelope_of,
     envelope_plain_text,
     failed_envelope,
     results,
-    tool_not_allowed,
-    tool_not_found,
+    schema_violation_fault,
+    tool_not_allowed_fault,
+    tool_not_found_fault,
 )
 
 
@@ -131,7 +131,7 @@ def test_a_fault_tells_the_model_what_to_do_next(told: dict[str, Any]) -> None:
 
 def test_violations_are_told_with_what_to_do_next() -> None:
     violated = [Violation("/n", "integer", '"3"'), Violation("", "only 'n'", "{}")]
-    assert arguments_violate_schema("echo", violated) == Fault(
+    assert schema_violation_fault("echo", violated) == Fault(
         "ARGUMENTS_SCHEMA_ERROR",
         "/n: expected integer, got \"3\"; arguments: expected only 'n', got {}. "
         "Call echo again with the corrected arguments.",
@@ -148,9 +148,9 @@ PAGE = "x" * 9_000
 @pytest.mark.parametrize(
     "fault",
     [
-        tool_not_found(PAGE, ()),
-        tool_not_found(PAGE, ["search"]),
-        tool_not_allowed(PAGE, ["search"]),
+        tool_not_found_fault(PAGE, ()),
+        tool_not_found_fault(PAGE, ["search"]),
+        tool_not_allowed_fault(PAGE, ["search"]),
         call_abandoned(PAGE),
     ],
 )

@@ -10,18 +10,18 @@ from toolreel._cli.console import err, out, printable
 from toolreel._cli.errors import DRIFT, json_option, print_json, with_error_reporting
 from toolreel._cli.evals.summarize import folder_argument, show_tables
 from toolreel._cli.options import path_option
-from toolreel._internal import ResultsError, counted
+from toolreel._internal import ResultsError, count_with_noun
 from toolreel.evals import (
     Results,
     one_short_line,
     plan_of_header,
     promote,
     rejudge_runs,
-    rejudged_lines,
     rejudged_tables,
     rejudged_tree,
+    rejudging_report_lines,
     replay_runs,
-    write_replayed,
+    write_rejudged_evaluation,
 )
 
 _REPLAY_EPILOG = (
@@ -82,10 +82,10 @@ def replay_command(
             if again.drift:
                 err.print(printable(f"  {again.drift}"), style="yellow")
         rest = f"{len(drifted)} of them not as recorded" if drifted else "all of them as recorded"
-        out.print(f"{counted(len(found), 'run')} replayed, {rest}")
+        out.print(f"{count_with_noun(len(found), 'run')} replayed, {rest}")
     if target is None:
         return DRIFT if drifted else 0
-    write_replayed(results, found, target)
+    write_rejudged_evaluation(results, found, target)
     return 0
 
 
@@ -121,7 +121,7 @@ def _show_rejudged(
     with err.status("Replaying the runs"):
         found = [*rejudge_runs(results, plan_of_header(results.header), strategy, first, keys)]
     tree = rejudged_tree(found, strategy, first)
-    lines, tables = [*rejudged_lines(found, strategy, first)], rejudged_tables(found)
+    lines, tables = [*rejudging_report_lines(found, strategy, first)], rejudged_tables(found)
     show_tables("Recorded runs", lines, tables, tree, as_machine=as_machine)
     return 0
 

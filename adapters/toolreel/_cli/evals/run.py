@@ -31,7 +31,7 @@ from rich.progress import (
 from toolreel._cli.console import err, out, print_labelled, printable, withhold_secrets
 from toolreel._cli.errors import DRIFT, INTERRUPTED, json_option, print_json, with_error_reporting
 from toolreel._cli.options import NO_PRESETS, header_option, parse_settings, path_option
-from toolreel._internal import EvalPlanError, MissingExtra, counted
+from toolreel._internal import EvalPlanError, MissingExtra, count_with_noun
 from toolreel._secrets import key_notice, url_safe_to_log
 from toolreel.evals import shard_plan
 from toolreel_core._jsontext import Tree, merged
@@ -261,7 +261,7 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
         ("strategies", ", ".join(strategy.name for strategy in plan.strategies)),
         ("scenarios", ", ".join(scenario.name for scenario in plan.scenarios)),
         *(
-            (f"at {name}" if name else "endpoint", scripted or _server_text(each))
+            (f"at {name}" if name else "endpoint", scripted or _endpoint_description(each))
             for name, each in plan.endpoints.items()
         ),
         ("plan", plan.digest[:12]),
@@ -281,7 +281,7 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     return 0
 
 
-def _server_text(endpoint: Endpoint) -> str:
+def _endpoint_description(endpoint: Endpoint) -> str:
     header = endpoint.api_key_header
     where = "" if header.lower() == "authorization" else f" in {header}"
     return ", ".join(
@@ -391,7 +391,7 @@ def _show_outcome(outcome: EvaluationOutcome, folder: Path, progress: Evaluation
     if not options.verbosity:
         return
     if outcome.made:
-        out.print(f"{counted(outcome.made, 'run')} made: {progress.status_text}")
+        out.print(f"{count_with_noun(outcome.made, 'run')} made: {progress.status_text}")
     elif outcome.complete:
         out.print("Nothing was left to be run.")
     place = quote(str(folder))

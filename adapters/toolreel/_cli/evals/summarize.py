@@ -72,9 +72,9 @@ def summarize_command(
     """
     from toolreel.evals import (
         Results,
-        answer_sentences,
         findings_of,
         gate_trees,
+        headline_sentences,
         join_results,
         plan_of_header,
         plan_results,
@@ -96,11 +96,11 @@ def summarize_command(
     findings, gates = findings_of(trials, plan), plan_results(plan, trials)
     tables = summary_tables(trials, findings, gates)
     head = report_header_lines(trials, plan, results.header.created, str(folder))
-    lines = [*answer_sentences(findings), *head, *warning_sentences(trials)]
+    lines = [*headline_sentences(findings), *head, *warning_sentences(trials)]
     incomplete = incompleteness_sentence(trials, plan.options.min_coverage)
     tree = {**summary_trees(trials, findings, results, plan)["summary.json"], "gates": gate_trees(gates)}
     show_tables("Evaluation of tool calls", lines, tables, tree, markdown, incomplete, as_machine=as_machine)
-    return exit_code(gates, complete=not incomplete)
+    return exit_code_of_gates(gates, complete=not incomplete)
 
 
 @click.command("compare", epilog=GATES_EPILOG)
@@ -167,7 +167,7 @@ def compare_command(
     tree = {**comparison_tree(found), "gates": gate_trees(results)}
     tables = [*comparison_tables(found), *gated]
     show_tables("Comparison of evaluations", lines, tables, tree, markdown, incomplete, as_machine=as_machine)
-    return exit_code(results, complete=not incomplete)
+    return exit_code_of_gates(results, complete=not incomplete)
 
 
 def show_tables(
@@ -207,7 +207,7 @@ def show_tables(
 _GRID = Box("    \n  | \n -| \n" + "  | \n" * 4 + "    \n")
 
 
-def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:
+def exit_code_of_gates(results: Sequence[GateResult], *, complete: bool) -> int:
     standings = {one.standing for one in results}
     if "failed" in standings:
         return FAILED

@@ -16,8 +16,8 @@ from typing import Any
 
 from toolreel._internal import ResultsError
 from toolreel.evals._report.tables import TextTable, percent_text
-from toolreel.evals._statistics import grouped
-from toolreel.evals._summary.totals import recommendation, split_controls
+from toolreel.evals._statistics import group_by_key
+from toolreel.evals._summary.totals import recommendation, tool_and_control_trials
 from toolreel_core._jsontext import as_tree, parse
 from toolreel_core.evals import EvalPlan, Trial, harness_name_of_category, percentile_as_in_harness
 
@@ -33,10 +33,10 @@ def measured_case_study_figures(trials: Iterable[Trial], plan: EvalPlan) -> dict
     made = [one for one in trials if one.key]
     if not made:
         raise ResultsError("no run has been made yet; `toolreel eval run` makes them")
-    strategies = grouped(made, lambda one: one.cell.strategy)
+    strategies = group_by_key(made, lambda one: one.cell.strategy)
     chosen = "production" if "production" in strategies else [*strategies][-1]
-    models = grouped(strategies[chosen], lambda one: one.cell.model)
-    scenarios = grouped(made, lambda one: one.cell.scenario)
+    models = group_by_key(strategies[chosen], lambda one: one.cell.model)
+    scenarios = group_by_key(made, lambda one: one.cell.scenario)
     shares = {name: fmean(one.ok for one in rows) for name, rows in scenarios.items() if not rows[0].control}
     least = min(shares.values(), default=1.0)
     hardest = [name for name, share in shares.items() if share == least < 1]
@@ -51,7 +51,7 @@ def measured_case_study_figures(trials: Iterable[Trial], plan: EvalPlan) -> dict
     }
 
 
-def _passed_and_all(rows: Sequence[Trial]) -> tuple[int, int]:
+def _passed_and_total_counts(rows: Sequence[Trial]) -> tuple[int, int]:
     return sum(one.ok for one in rows), len(rows)
 
 
@@ -64,28 +64,28 @@ def _error_counts(rows: Iterable[Trial]) -> dict[str, int]:
 
 
 def _strategy_row(rows: Sequence[Trial]) -> dict[str, Any]:
-    tools, controls = split_controls(rows)
-    scenarios = grouped(rows, lambda one: one.cell.scenario)
+    tools, controls = tool_and_control_trials(rows)
+    scenarios = group_by_key(rows, lambda one: one.cell.scenario)
     return {
-        "overall": _passed_and_all(rows),
-        "tools": _passed_and_all(tools),
-        "control": _passed_and_all(controls),
+        "overall": _passed_and_total_counts(rows),
+        "tools": _passed_and_total_counts(tools),
+        "control": _passed_and_total_counts(controls),
         **{f"tool_p{at}_ms": percentile_as_in_harness([one.ms for one in tools], at) for at in (50, 95)},
         "categories": _error_counts(rows),
-        "scenarios": {name: _passed_and_all(of_scenario) for name, of_scenario in scenarios.items()},
+        "scenarios": {name: _passed_and_total_counts(of_scenario) for name, of_scenario in scenarios.items()},
     }
 
 
 def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
-    tools, controls = split_controls(rows)
-    profiles = grouped(tools or rows, lambda one: one.cell.profile)
+    tools, controls = tool_and_control_trials(rows)
+    profiles = group_by_key(tools or rows, lambda one: one.cell.profile)
     shares = {name: fmean(one.ok for one in of_profile) for name, of_profile in profiles.items()}
     best = max(shares, key=lambda name: shares[name])
     runs, control = profiles[best], [one for one in controls if one.cell.profile == best]
     errors, advice = _error_counts(runs), recommendation(runs).capitalize()
     notes = [_cell_text(errors)] if errors else []
     if not all(one.ok for one in control):
-        notes.append(f"control passes {_cell_text(_passed_and_all(control))}")
+        notes.append(f"control passes {_cell_text(_passed_and_total_counts(control))}")
         advice = advice.replace("Yes", "Yes (tool scenarios)")
     cell = rows[0].cell
     strategy = next(each for each in plan.strategies if each.name == cell.strategy)
@@ -97,7 +97,7 @@ def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
         equals.append(f"{name} ({shown or 'no overrides'})")
     return {
         "profile": best,
-        "tools": _passed_and_all(runs),
+        "tools": _passed_and_total_counts(runs),
         "p95_ms": percentile_as_in_harness([one.ms for one in runs], 95),
         "recommended": advice,
         "notes": "; ".join(notes) or "-",

@@ -17,7 +17,7 @@ from toolreel._secrets import url_safe_to_log
 from toolreel.evals._replay import RecordedRun
 from toolreel.evals._results import Results, write_json
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._statistics import grouped
+from toolreel.evals._statistics import group_by_key
 from toolreel.evals._summary.summary_files import trial_row
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, chained_digest, parse
@@ -36,15 +36,19 @@ def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
     plan, paths = plan_of_header(results.header), list[Path]()
     records = {record.key: record for record in results.records()}
     made = (one for one in results.trials(plan) if one.key)
-    for task, rows in grouped(made, lambda one: one.cell.task).items():
+    for task, rows in group_by_key(made, lambda one: one.cell.task).items():
         profile = task.profile if len(plan.profiles[task.model]) > 1 else ""
         parts = filter(None, (task.model, task.strategy, profile, task.endpoint))
         paths.append(out / f"{'__'.join(_UNFIT.sub('_', part) for part in parts)}.json")
-        write_json(paths[-1], inspect_log(results, plan, task, [(records[one.key], one) for one in rows]))
+        write_json(
+            paths[-1], inspect_ai_eval_log(results, plan, task, [(records[one.key], one) for one in rows])
+        )
     return tuple(paths)
 
 
-def inspect_log(results: Results, plan: EvalPlan, task: Cell, runs: Sequence[tuple[Record, Trial]]) -> Tree:
+def inspect_ai_eval_log(
+    results: Results, plan: EvalPlan, task: Cell, runs: Sequence[tuple[Record, Trial]]
+) -> Tree:
     header, tally = results.header, Tally.of(one for _, one in runs)
     created = header.created.replace("Z", "+00:00") or "1970-01-01T00:00:00+00:00"
     identity = chained_digest("inspect", plan.digest, *task.axes)[:22]

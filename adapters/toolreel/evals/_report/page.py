@@ -15,12 +15,12 @@ from textwrap import shorten
 
 from toolreel._driver import outcome_in_words
 from toolreel._internal import (
-    asset,
     compressed_element,
     compressed_json,
-    json_element,
-    shortened,
+    json_script_element,
+    read_asset_text,
     standalone_page,
+    with_shortened_texts,
 )
 from toolreel._replay import TurnSummary, story
 from toolreel.evals import _report as report
@@ -41,12 +41,12 @@ from toolreel.evals._report.tables import (
 )
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._statistics import grouped, rate_of
+from toolreel.evals._statistics import group_by_key, rate_of
 from toolreel.evals._summary.gates import plan_results
 from toolreel.evals._summary.totals import (
     AXES,
-    answer_sentences,
     findings_of,
+    headline_sentences,
     warning_sentences,
 )
 from toolreel_core._conversation import readable_content, wire_tree
@@ -74,7 +74,7 @@ def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Tree:
         # Files are named from the results on: where these are is no matter of a page that is passed on.
         problem = str(error).replace(f"{folder}/", "")
         told: Tree = {"opening": [], "turns": [], "ending": "", "attempt": 1, "problem": problem}
-        return as_tree(shortened(told, LONGEST))
+        return as_tree(with_shortened_texts(told, LONGEST))
     ended, evidence = again.run, again.evidence
     words = outcome_in_words(evidence.outcome).sentence
     answered = dict.fromkeys(note.turn for note in ended.notes if isinstance(note, ReplyRead))
@@ -86,7 +86,7 @@ def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Tree:
         "attempt": len(record.attempts),
         "problem": "",
     }
-    return as_tree(shortened(told, LONGEST))
+    return as_tree(with_shortened_texts(told, LONGEST))
 
 
 def _turn_data(turn: TurnSummary, seen: ObservedTurn | None) -> Json:
@@ -140,7 +140,7 @@ def report_page(results: Results) -> str:
     """
     plan = plan_of_header(results.header)
     trials = results.trials(plan)
-    cells = grouped((one for one in trials if one.key), lambda one: one.cell)
+    cells = group_by_key((one for one in trials if one.key), lambda one: one.cell)
     folder = results.path.resolve().name  # alone, since a reader may have it elsewhere
     told = {record.key: transcript_of(record, plan, results.path) for record in results.records()}
     packs = (compressed_json({one.key[:_DIGITS]: told[one.key] for one in rows}) for rows in cells.values())
@@ -149,10 +149,10 @@ def report_page(results: Results) -> str:
     return standalone_page(
         title,
         _page_body(title, results, plan, trials, folder),
-        styles=(asset(report, "page.css"),),
-        scripts=tuple(asset(report, name) for name in ("transcripts.js", "explorer.js")),
+        styles=(read_asset_text(report, "page.css"),),
+        scripts=tuple(read_asset_text(report, name) for name in ("transcripts.js", "explorer.js")),
         data=(
-            json_element("run-index", _index_data(cells, plan, shlex.quote(folder))),
+            json_script_element("run-index", _index_data(cells, plan, shlex.quote(folder))),
             *(compressed_element(f"cell-{at}", pack) for at, pack in enumerate(packs)),
         ),
     )
@@ -161,7 +161,7 @@ def report_page(results: Results) -> str:
 def _page_body(title: str, results: Results, plan: EvalPlan, trials: Sequence[Trial], folder: str) -> str:
     made, valid = [one for one in trials if one.key], [one for one in trials if one.valid and not one.control]
     findings, gates = findings_of(trials, plan), plan_results(plan, trials)
-    answer = "; ".join(sentence.removesuffix(".") for sentence in answer_sentences(findings))
+    answer = "; ".join(sentence.removesuffix(".") for sentence in headline_sentences(findings))
     if valid:
         scenarios = len({one.cell.scenario for one in valid})
         answer += f", from {len(valid):,} valid runs of {scenarios} tool scenarios"
@@ -180,7 +180,7 @@ def _page_body(title: str, results: Results, plan: EvalPlan, trials: Sequence[Tr
         for line in report_header_lines(trials, plan, results.header.created, folder)
     ]
     rows += [("plan", plan.digest), ("toolreel", results.header.versions.get("toolreel", "?"))]
-    return asset(report, "body.html").format(
+    return read_asset_text(report, "body.html").format(
         title=escape_html(title),
         answer=escape_html(f"{answer}."),
         gates=f'<ul class="gates" aria-label="Gates">{judged}</ul>' if gates else _NO_GATE,
@@ -202,7 +202,7 @@ _NO_GATE = '<p class="state">The plan has no gate.</p>'
 def _heat_map(made: Sequence[Trial], plan: EvalPlan) -> str:
     packs = {each.name: each.pack for each in plan.scenarios}
     tasks = [*dict.fromkeys(one.cell.task for one in made)]
-    cells = grouped(made, lambda one: (one.cell.scenario, one.cell.task))
+    cells = group_by_key(made, lambda one: (one.cell.scenario, one.cell.task))
     rows = list[str]()
     for pack, names in groupby(packs, packs.get):
         # A cell for each column, since the page sorts rows by them.

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
 
-from toolreel._internal import printable
+from toolreel._internal import printable_text
 from toolreel._secrets import url_safe_to_log
 from toolreel.evals._replay import FATES, Rejudged
-from toolreel.evals._statistics import Difference, Rate, grouped, rate_of, wilson_bounds
+from toolreel.evals._statistics import Difference, Rate, group_by_key, rate_of, wilson_bounds
 from toolreel.evals._summary.gates import GateResult
 from toolreel.evals._summary.summary_files import trial_row
 from toolreel.evals._summary.totals import (
@@ -22,7 +22,7 @@ from toolreel.evals._summary.totals import (
     Flip,
     Pair,
     recommendation,
-    split_controls,
+    tool_and_control_trials,
 )
 from toolreel_core._jsontext import Json, Tree
 from toolreel_core.evals import EvalPlan, Tally, Trial, TrialOutcome, accepted_void_runs_sentence, category
@@ -136,11 +136,11 @@ def escape_markdown(text: str) -> str:
     >>> print(escape_markdown("happy_path|_b_ <c>\n[d](e)"))
     happy_path\|\_b\_ \<c\> \[d\](e)
     """
-    return _SPECIAL.sub(r"\\\1", printable(_CONTROL.sub(" ", text)))
+    return _SPECIAL.sub(r"\\\1", printable_text(_CONTROL.sub(" ", text)))
 
 
 def escape_html(text: str) -> str:
-    return escape(printable(text))
+    return escape(printable_text(text))
 
 
 def as_html(table: TextTable) -> str:
@@ -258,8 +258,8 @@ def totals_table(what: str, findings: Findings) -> TextTable:
 
 def _tasks_table(made: Sequence[Trial]) -> TextTable:
     rows = []
-    for cell, trials in grouped(made, lambda one: one.cell.task).items():
-        tools, controls = map(Tally.of, split_controls(trials))
+    for cell, trials in group_by_key(made, lambda one: one.cell.task).items():
+        tools, controls = map(Tally.of, tool_and_control_trials(trials))
         low, high = wilson_bounds(tools.ok, tools.valid) if tools.valid else (0.0, 1.0)
         rows.append(
             (
@@ -286,7 +286,7 @@ def _tasks_table(made: Sequence[Trial]) -> TextTable:
 
 def _flaky_table(made: Iterable[Trial]) -> TextTable:
     rows = []
-    for cell, trials in grouped(made, lambda one: one.cell).items():
+    for cell, trials in group_by_key(made, lambda one: one.cell).items():
         rate = rate_of(trials)
         if rate and 0 < rate.passed < rate.of:
             passed, _, interval = rate_cells(rate)
@@ -296,7 +296,7 @@ def _flaky_table(made: Iterable[Trial]) -> TextTable:
 
 
 def failures_table(made: Iterable[Trial]) -> TextTable:
-    groups = grouped(made, lambda one: one.cell.strategy)
+    groups = group_by_key(made, lambda one: one.cell.strategy)
     counts = {name: Counter(one.category for one in rows) for name, rows in groups.items()}
     total = sum(counts.values(), Counter[str]())
     rows = [
@@ -408,7 +408,7 @@ def outcome_counts_text(trials: Iterable[Trial]) -> str:
     return ", ".join(f"{outcomes[name]} {words}" for name, words in RESULTS.items() if outcomes[name])
 
 
-def rejudged_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> Iterator[str]:
+def rejudging_report_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> Iterator[str]:
     """How many runs of each strategy became what under another, and why not all are decided.
 
     :param first: the strategy that was bisected
@@ -425,7 +425,7 @@ def rejudged_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> 
 def rejudged_tables(runs: Sequence[Rejudged]) -> list[TextTable]:
     tables = (
         _decisive_settings_table(runs),
-        _runs_table([run for run in runs if run.fate in {"gained", "lost"}]),
+        _gained_or_lost_runs_table([run for run in runs if run.fate in {"gained", "lost"}]),
     )
     return [table for table in tables if table.rows]
 
@@ -435,19 +435,19 @@ def rejudged_tree(runs: Sequence[Rejudged], strategy: str, first: str = "") -> T
         "to": strategy,
         "from": {name: _fate_counts(group) for name, group in _group_by_strategy(runs, first).items()},
         "settings": rows_by_column_name(_decisive_settings_table(runs)),
-        "runs": rows_by_column_name(_runs_table(runs)),
+        "runs": rows_by_column_name(_gained_or_lost_runs_table(runs)),
     }
 
 
 def _group_by_strategy(runs: Sequence[Rejudged], first: str) -> dict[str, list[Rejudged]]:
-    return grouped(runs, lambda run: first or run.record.cell.strategy)
+    return group_by_key(runs, lambda run: first or run.record.cell.strategy)
 
 
 def _fate_counts(runs: Sequence[Rejudged]) -> dict[str, Json]:
     return {fate: sum(run.fate == fate for run in runs) for fate in FATES}
 
 
-def _runs_table(runs: Sequence[Rejudged]) -> TextTable:
+def _gained_or_lost_runs_table(runs: Sequence[Rejudged]) -> TextTable:
     rows = []
     for run in runs:
         cell, lost = run.record.cell, run.before if run.fate == "gained" else run.after

@@ -31,8 +31,8 @@ from toolreel.evals._runner.trial import (
     Job,
     RunContext,
     Stopped,
-    live_tools,
     measure_request,
+    real_tool_host_opener,
     run_job,
 )
 from toolreel.http import HttpEndpoint, headers_from_environment
@@ -133,11 +133,11 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
         endpoint(transport=shared)  # says at once what is wrong
         for variable in (each.api_key_env, *variables.values()):
             secrets |= api_key_if_secret(variable, environ.get(variable, ""))
-        endpoints[name] = partial(_recorded_endpoint, endpoint, shared)
+        endpoints[name] = partial(_endpoint_over_session, endpoint, shared)
     return Connection(endpoints, network, secrets)
 
 
-def _recorded_endpoint(
+def _endpoint_over_session(
     endpoint: Callable[..., HttpEndpoint], shared: httpx.BaseTransport, session: Session
 ) -> HttpEndpoint:
     return endpoint(transport=session.transport(shared))
@@ -371,7 +371,7 @@ def evaluate(
         found = existing_runs(out, plan, spending)
 
         def run_one(job: Job) -> Record:
-            cell, tools = job.sample.cell, live_tools(job.scenario, job.case)
+            cell, tools = job.sample.cell, real_tool_host_opener(job.scenario, job.case)
             if script := job.script:
                 return run_job(job, RunContext(script.send, tools, opened.clock))[0]
             name = cassette_name(job.sample)

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from toolreel._internal import EvalPlanError, ResultsError, read_file, read_toml
+from toolreel._internal import EvalPlanError, ResultsError, read_text_file, read_toml
 from toolreel.evals._results import (
     Header,
     Results,
@@ -27,9 +27,9 @@ from toolreel.evals._results import (
     write_json,
 )
 from toolreel.evals._runner.scenario_files import (
+    resolve_scenario_paths,
     select_with_scenario_files,
     stored_scenarios,
-    words_with_resolved_paths,
 )
 from toolreel.presets import with_files
 from toolreel_core._config_checks import PlaceError
@@ -104,12 +104,12 @@ def load_eval_plan(
 
 
 def _read_plan_file(path: Path) -> Tree:
-    text = read_file(path, EvalPlanError, "there is no such plan; correct its name")
+    text = read_text_file(path, EvalPlanError, "there is no such plan; correct its name")
     tree: dict[str, Any] = read_toml(str(path), text, dict, EvalPlanError)
     read_toml(str(path), text, Options.of, EvalPlanError)  # alone, since an error is of the file then
     if words := tree.get("eval", {}).get("scenarios"):
         listed = split_comma_separated(words) if isinstance(words, str) else words
-        tree = {**tree, "eval": {**tree["eval"], "scenarios": words_with_resolved_paths(path.parent, listed)}}
+        tree = {**tree, "eval": {**tree["eval"], "scenarios": resolve_scenario_paths(path.parent, listed)}}
     return tree
 
 

@@ -17,9 +17,9 @@ from typing import Any
 from uuid import uuid4
 
 from toolreel._driver import ToolHost
-from toolreel._internal import EvalPlanError, ResultsError, read_file, read_toml
+from toolreel._internal import EvalPlanError, ResultsError, read_text_file, read_toml
 from toolreel.tools import PythonTools, load_tools
-from toolreel_core._config_checks import PlaceError, Table, unknown_name
+from toolreel_core._config_checks import PlaceError, Table, unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
     NOTHING,
@@ -66,7 +66,7 @@ class _Host:
 @contextmanager
 def open_real_tool_host(tree: JsonText) -> Generator[ToolHost]:
     with ExitStack() as stack:
-        surfaces = _open_hosts(tree_at(as_tree(parse(tree)), "real"), stack)
+        surfaces = _open_tool_hosts(tree_at(as_tree(parse(tree)), "real"), stack)
         yield _Host(
             {one.outward: (one.name, host) for surface, host in surfaces for one in surface.definitions}
         )
@@ -84,16 +84,16 @@ def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
     if "mcp" in table.values:
         real["mcp"] = str(folder / table.text("mcp"))
     if not real:
-        raise table.complaint('write python = ["tools.py:function"], or mcp = "mcp.json"')
+        raise table.error_at('write python = ["tools.py:function"], or mcp = "mcp.json"')
     with ExitStack() as stack:
-        hosts = _open_hosts(real, stack)
+        hosts = _open_tool_hosts(real, stack)
     found = [one for surface, _ in hosts for one in surface.definitions if one.exposed]
     names = [one.outward for one in found]
     effects = table.names("effects")
     real["effects"] = [*effects]
     for name in effects:
         if name not in names:
-            raise table.complaint(unknown_name("real tool", name, names), "effects")
+            raise table.error_at(unknown_name_message("real tool", name, names), "effects")
     tables: list[Json] = [
         {
             "name": one.outward,
@@ -107,7 +107,7 @@ def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
     return {**tree, "real": real, "tool": [*tree.get("tool", []), *tables]}
 
 
-def _open_hosts(real: Mapping[str, Json], stack: ExitStack) -> Sequence[tuple[ToolSurface, ToolHost]]:
+def _open_tool_hosts(real: Mapping[str, Json], stack: ExitStack) -> Sequence[tuple[ToolSurface, ToolHost]]:
     hosts = list[tuple[ToolSurface, ToolHost]]()
     python, mcp = real.get("python"), real.get("mcp")
     if isinstance(python, list | tuple):
@@ -161,7 +161,7 @@ def built_in_scenario(name: str) -> Scenario:
     :raises ConfigError: if there is none; the text names the nearest
     """
     if name not in _pack_by_scenario():
-        raise ConfigError(unknown_name("scenario", name, _pack_by_scenario()))
+        raise ConfigError(unknown_name_message("scenario", name, _pack_by_scenario()))
     pack = _pack_by_scenario()[name]
     text = (_FOLDER / pack / f"{name}.toml").read_text("utf-8")
     return scenario_of(tomllib.loads(text), pack=pack, version=_read_catalogue()["version"].get(name, 2))
@@ -252,7 +252,7 @@ def names_a_file(word: str) -> bool:
     return word.endswith(SUFFIXES) or "/" in word
 
 
-def words_with_resolved_paths(folder: Path, words: Sequence[str]) -> list[str]:
+def resolve_scenario_paths(folder: Path, words: Sequence[str]) -> list[str]:
     return [str(folder / word) if names_a_file(word) and not word.startswith("!") else word for word in words]
 
 
@@ -290,7 +290,7 @@ def read_scenarios(path: Path | str) -> tuple[Scenario, ...]:
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise EvalPlanError(f"{path}: a scenario file ends in {', '.join(SUFFIXES)}; correct its name")
-    text = read_file(path, EvalPlanError, _MISSING)
+    text = read_text_file(path, EvalPlanError, _MISSING)
     if path.suffix == ".py":
         return _scenarios_of_python(path, text)
     if path.suffix == ".jsonl":

@@ -37,7 +37,7 @@ from toolreel_core._protocol import (
     SummaryRequested,
     ToolReturned,
 )
-from toolreel_core._replies import as_chat, finish_reason_of_word, read_served, usage_in
+from toolreel_core._replies import as_chat, finish_reason_of_word, read_reply_metadata, usage_in
 from toolreel_core.evals import (
     Attempt,
     Case,
@@ -106,7 +106,7 @@ def measure_request(
         completion_tokens=usage.completion_tokens,
         reasoning_tokens=usage.reasoning_tokens,
         cost=usage.cost,
-        **asdict(read_served(body)),
+        **asdict(read_reply_metadata(body)),
     )
 
 
@@ -123,11 +123,11 @@ OutsideTools: TypeAlias = Callable[[], AbstractContextManager[ToolHost | None]]
 NO_TOOLS: OutsideTools = nullcontext
 
 
-def live_tools(scenario: Scenario, case: Case) -> OutsideTools:
+def real_tool_host_opener(scenario: Scenario, case: Case) -> OutsideTools:
     return partial(open_real_tool_host, scenario.tree) if case.outside else NO_TOOLS
 
 
-def recorded_tools(attempts: Sequence[Attempt]) -> OutsideTools:
+def tools_with_recorded_results(attempts: Sequence[Attempt]) -> OutsideTools:
     """The results that the attempts of a record have; of the last one, if there are more."""
     number = count()
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal, TypeAlias, cast
 
-from toolreel._internal import counted as count
+from toolreel._internal import count_with_noun as count
 from toolreel.evals._results import trials_in
 from toolreel.evals._statistics import (
     SPREAD,
@@ -20,14 +20,14 @@ from toolreel.evals._statistics import (
     PairedCell,
     adjusted_differences,
     detectable_difference,
-    difference,
     fewest_significant_scenarios,
     holm,
     p_value_of_break,
+    paired_rate_difference,
     runs_to_show_margin,
 )
 from toolreel.evals._summary.totals import Pair, Total, paired_cells, paired_trials, tool_trials_or_controls
-from toolreel_core._config_checks import unknown_name
+from toolreel_core._config_checks import unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import (
@@ -82,7 +82,7 @@ def _trials_of_part(trials: Sequence[Trial], part: Mapping[str, str]) -> list[Tr
     for axis, value in part.items():
         known = dict.fromkeys(getattr(one.cell, axis) for one in trials)
         if value not in known:
-            raise ConfigError(unknown_name(axis, value, known))
+            raise ConfigError(unknown_name_message(axis, value, known))
     return [one for one in trials if all(getattr(one.cell, axis) == value for axis, value in part.items())]
 
 
@@ -94,14 +94,16 @@ def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
 
     def adjusted(about: About) -> Mapping[Gate, Difference]:
         # What is said of these scenarios beside a test about scenarios such as these is adjusted by itself.
-        measured = {gate: difference(cells[gate], about) for gate in tests if about in {gate.about, THESE}}
+        measured = {
+            gate: paired_rate_difference(cells[gate], about) for gate in tests if about in {gate.about, THESE}
+        }
         return adjusted_differences({gate: each for gate, each in measured.items() if each})
 
     sample, these = adjusted(SAMPLE), adjusted(THESE)
 
     def judged(gate: Gate) -> GateResult:
         if gate.kind == "figure":
-            return _judge_figure(gate, sides)
+            return _judge_metric_gate(gate, sides)
         second, first = sides.side_names(gate)
         if not cells[gate]:
             return GateResult("undecided", f"{second} is compared with {first}, and nothing compares them.")
@@ -137,7 +139,7 @@ def _result_given_coverage(
     return GateResult("undecided", f"{sentence}, but {why}.")
 
 
-def _judge_figure(gate: Gate, sides: Sides) -> GateResult:
+def _judge_metric_gate(gate: Gate, sides: Sides) -> GateResult:
     rows = tool_trials_or_controls(_trials_of_part(sides.second, gate.part))
     metrics = Total("", tuple(rows), sides.k).metrics
     value = metrics[gate.metric]
@@ -154,11 +156,11 @@ def _judge_figure(gate: Gate, sides: Sides) -> GateResult:
 
 
 def _judge_margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tuple[Standing, str]:
-    found = cast("Difference", difference(cells, gate.about))
+    found = cast("Difference", paired_rate_difference(cells, gate.about))
+    low, high, limit = map(_percentage_points_text, (found.low, found.high, gate.limit))
     sentence = (
-        f"{second} must be shown to be at most {_points_text(gate.limit)} worse than {first}: the interval "
-        f"of the difference is {_points_text(found.low)} to {_points_text(found.high)} for "
-        f"{gate.about.replace('-', ' ')}"
+        f"{second} must be shown to be at most {limit} worse than {first}: the interval of the difference is "
+        f"{low} to {high} for {gate.about.replace('-', ' ')}"
     )
     if found.low >= -gate.limit:
         return "passed", sentence
@@ -209,8 +211,8 @@ def _judge_nothing_broke(
         more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
         name = f"{cell.scenario}, {cell.model}".rstrip(", ")
         lost = f"{cell.passes[0]} to {cell.passes[1]} of {cell.runs} runs"
-        return "failed", f"{asked}: {name} fell from {lost} (p {_p_text(value)}, Holm){more}"
-    if any(len(cells) * p_value_of_break(cell.all_lost) > gate.limit for cell in cells):
+        return "failed", f"{asked}: {name} fell from {lost} (p {_p_value_text(value)}, Holm){more}"
+    if any(len(cells) * p_value_of_break(cell.with_all_runs_lost) > gate.limit for cell in cells):
         weakest = (PairedCell("", "", 0, many, 0, 0) for many in range(1, 1_000))
         trials = next(each.lost for each in weakest if len(cells) * p_value_of_break(each) <= gate.limit)
         takes = f"it takes {trials} trials of a cell to see one of {len(cells)} break"
@@ -219,14 +221,14 @@ def _judge_nothing_broke(
 
 
 def _difference_text(found: Difference) -> str:
-    return f"{100 * found.difference:+.3g} points, p {_p_text(found.p_value)}"
+    return f"{100 * found.difference:+.3g} points, p {_p_value_text(found.p_value)}"
 
 
-def _p_text(value: float) -> str:
+def _p_value_text(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"= {value:.3g}"
 
 
-def _points_text(share: float) -> str:
+def _percentage_points_text(share: float) -> str:
     return f"{100 * share:.3g} points"
 
 

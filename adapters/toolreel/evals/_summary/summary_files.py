@@ -20,15 +20,15 @@ from toolreel._internal import MissingExtra
 from toolreel._secrets import url_safe_to_log
 from toolreel.evals._results import Results, write_atomically, write_json
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._statistics import grouped, pass_hat, rate_of
+from toolreel.evals._statistics import group_by_key, pass_hat, rate_of
 from toolreel.evals._summary.totals import (
     AXES,
     Findings,
     Total,
-    answer_sentences,
     findings_of,
+    headline_sentences,
     recommendation,
-    split_controls,
+    tool_and_control_trials,
     warning_sentences,
 )
 from toolreel_core._jsontext import Json, Tree
@@ -128,7 +128,7 @@ def summary_trees(
     made = [one for one in trials if one.key]
     incomplete = incompleteness_sentence(trials, plan.options.min_coverage)
     places: Tree = {name: url_safe_to_log(each.base_url) for name, each in plan.endpoints.items() if name}
-    strategies = grouped(made, lambda one: one.cell.strategy)
+    strategies = group_by_key(made, lambda one: one.cell.strategy)
     whole: Tree = {
         "ts": results.header.created,
         "base_url": url_safe_to_log(plan.endpoint.base_url),
@@ -150,7 +150,7 @@ def summary_trees(
         **({"accepted_void": sum(one.accepted for one in trials)} if plan.options.accept_void else {}),
         **Tally.of(made).counts(),
         "warnings": list(warning_sentences(trials)),
-        "answer": list(answer_sentences(findings)),
+        "answer": list(headline_sentences(findings)),
         "figures": {
             "whole": _total_tree(findings.whole),
             **{
@@ -170,14 +170,15 @@ def summary_trees(
             "notes": list(findings.notes),
         },
         "models": [
-            _task_figures(cell, rows, plan) for cell, rows in grouped(made, lambda one: one.cell.task).items()
+            _task_figures(cell, rows, plan)
+            for cell, rows in group_by_key(made, lambda one: one.cell.task).items()
         ],
     }
     return {
         "summary.json": whole,
-        "summary_by_scenario.json": _scenario_trees(made),
+        "summary_by_scenario.json": _figures_by_scenario(made),
         "summary_by_scenario_and_strategy.json": {
-            name: _scenario_trees(rows) for name, rows in strategies.items()
+            name: _figures_by_scenario(rows) for name, rows in strategies.items()
         },
     }
 
@@ -197,7 +198,7 @@ def _total_tree(total: Total) -> Tree:
 
 
 def _task_figures(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
-    tools, controls = split_controls(trials)
+    tools, controls = tool_and_control_trials(trials)
     parts, tally = {"": trials, "tool_": tools, "control_": controls}, Tally.of(trials)
     return {
         "model": plan.label(cell),
@@ -248,7 +249,7 @@ def _rate_tree(trials: Iterable[Trial]) -> dict[str, Json]:
     return {"rate": rate.rate, "interval": {"low": rate.low, "high": rate.high, "method": rate.about}}
 
 
-def _scenario_trees(trials: Iterable[Trial]) -> Tree:
+def _figures_by_scenario(trials: Iterable[Trial]) -> Tree:
     return {
         scenario: {
             **Tally.of(rows).counts(),
@@ -258,7 +259,7 @@ def _scenario_trees(trials: Iterable[Trial]) -> Tree:
             "categories": _counts_by_name(one.category for one in rows),
             **_rate_tree(rows),
         }
-        for scenario, rows in grouped(trials, lambda one: one.cell.scenario).items()
+        for scenario, rows in group_by_key(trials, lambda one: one.cell.scenario).items()
     }
 
 

@@ -14,7 +14,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from toolreel._internal import counted as number
+from toolreel._internal import count_with_noun as number
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import (
@@ -23,15 +23,15 @@ from toolreel.evals._statistics import (
     PairedCell,
     Rate,
     adjusted_differences,
-    difference,
     fewest_significant_scenarios,
-    grouped,
+    group_by_key,
     holm,
+    paired_rate_difference,
     pass_hat,
     rate_of,
     wilson_bounds,
 )
-from toolreel_core._config_checks import unknown_name
+from toolreel_core._config_checks import unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical
 from toolreel_core.evals import (
@@ -53,20 +53,20 @@ AXES = ("model", "profile", "strategy", "endpoint")
 
 def tool_trials_or_controls(trials: Iterable[Trial]) -> list[Trial]:
     """The trials that a total is of: those of tool scenarios; where there are none, the controls."""
-    tools, controls = split_controls(trials)
+    tools, controls = tool_and_control_trials(trials)
     return tools or controls
 
 
-def split_controls(trials: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
+def tool_and_control_trials(trials: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
     """Trials of tool scenarios, and those of plain conversations."""
-    parts = grouped(trials, lambda one: one.control)
+    parts = group_by_key(trials, lambda one: one.control)
     return parts.get(False, []), parts.get(True, [])
 
 
 def warning_sentences(trials: Iterable[Trial]) -> Iterator[str]:
     """What readers of the figures have to know: which trials are copies of others."""
     # A model that always does right repeats itself too: only where no trial differs are seeds without effect.
-    groups = grouped(trials, lambda one: (one.cell.model, one.cell.strategy, one.cell.endpoint))
+    groups = group_by_key(trials, lambda one: (one.cell.model, one.cell.strategy, one.cell.endpoint))
     for names, rows in groups.items():
         same, repeated = count_repeated_replies(rows)
         if same == repeated > 1:
@@ -202,14 +202,14 @@ def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
     totals, contrasts = dict[str, tuple[Total, ...]](), dict[str, tuple[Contrast, ...]]()
     notes = list[str]()
     for what, axes, name_of in kinds:
-        groups = grouped(trials, name_of)
+        groups = group_by_key(trials, name_of)
         totals[what] = tuple(Total.of_trials(name, rows, plan.trials) for name, rows in groups.items())
         # Each candidate with each that comes after it in the plan, where they share a valid task.
         cells = {
             (one.name, other.name): paired_cells(paired_trials(one.trials, other.trials, *axes), *axes)
             for one, other in combinations(totals[what], 2)
         }
-        measured = {pair: found for pair, each in cells.items() if (found := difference(each))}
+        measured = {pair: found for pair, each in cells.items() if (found := paired_rate_difference(each))}
         contrasts[what] = tuple(
             Contrast(*pair, tuple(cells[pair]), found)
             for pair, found in adjusted_differences(measured).items()
@@ -229,7 +229,7 @@ _NAMED = 4
 """Candidates that a sentence names; it counts more of them."""
 
 
-def answer_sentences(findings: Findings) -> tuple[str, ...]:
+def headline_sentences(findings: Findings) -> tuple[str, ...]:
     """What a reader has to know first: a sentence about models and one about strategies, with their scope."""
     found = tuple(
         sentence
@@ -263,7 +263,7 @@ def _sentences_about_best(
         sign = -1 if contrast.first == best else 1
         points, interval = _difference_and_interval_texts(contrast.difference, sign)
         ahead = f", {points} points over {others[0]} ({interval})"
-        here = difference(contrast.cells, THESE) if len(others) == 1 else None
+        here = paired_rate_difference(contrast.cells, THESE) if len(others) == 1 else None
     highest = f"{100 * rates[best].rate:.1f} % (95 % interval {rates[best]}){ahead}"
     equals = [name for name in others if p_values[name] > ALPHA]
     if not equals:
@@ -381,10 +381,10 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
     tables = [each.trials(plan) for each, plan in zip(opened, plans, strict=True)]
     names, axes = [str(each.path) for each in opened], tuple(filter(None, [by]))
     if by:
-        names, groups = [*others], grouped(tables[0], lambda one: str(getattr(one.cell, by)))
+        names, groups = [*others], group_by_key(tables[0], lambda one: str(getattr(one.cell, by)))
         for value in names:
             if value not in groups:
-                raise ConfigError(f"{opened[0].path}: {unknown_name(by, value, groups)}")
+                raise ConfigError(f"{opened[0].path}: {unknown_name_message(by, value, groups)}")
         tables = [tuple(groups[value]) for value in names]
     sides = tables[0], tables[1]
     for axis in () if by else AXES:
@@ -419,14 +419,14 @@ def _rows_of_compared_pairs(
         def value_of(one: Trial) -> str:
             return getattr(one.cell, by) if by else ""
 
-        first, second = (grouped(filter(counts, side), value_of) for side in made)
-        paired = grouped((pair for pair in pairs if counts(pair[0])), lambda pair: value_of(pair[0]))
+        first, second = (group_by_key(filter(counts, side), value_of) for side in made)
+        paired = group_by_key((pair for pair in pairs if counts(pair[0])), lambda pair: value_of(pair[0]))
         rows = []
         for value in dict.fromkeys((*first, *second)) if by else [""]:
             cells = tuple(paired_cells(paired.get(value, ()), *axes))
-            sample = None if by == "scenario" else difference(cells, SAMPLE)
+            sample = None if by == "scenario" else paired_rate_difference(cells, SAMPLE)
             trials = first.get(value, []), second.get(value, [])
-            rows.append(Row(by, value, trials, cells, sample, difference(cells, THESE)))
+            rows.append(Row(by, value, trials, cells, sample, paired_rate_difference(cells, THESE)))
         return rows
 
     for by in ("", "strategy", "model", "scenario"):

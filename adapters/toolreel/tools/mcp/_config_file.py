@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 from urllib.parse import urlsplit
 
-from toolreel._internal import McpConfigError, read_file
-from toolreel._secrets import known_secrets, secrets_sent, url_safe_to_log
-from toolreel_core._config_checks import Natural, PlaceError, Table, check_settings
+from toolreel._internal import McpConfigError, read_text_file
+from toolreel._secrets import known_secrets, secrets_in_request, url_safe_to_log
+from toolreel_core._config_checks import Natural, PlaceError, Table, check_and_convert_settings
 from toolreel_core._jsontext import Json, read_json, value_or_failure
 
 # "${NAME}", "${env:NAME}" or "${NAME:-default}"
@@ -49,7 +49,7 @@ class ServerSettings:
     """Maximum size of a message; a call with a larger response fails."""
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_and_convert_settings(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def server_credentials(server: McpServer) -> dict[str, str]:
     """The credentials that a server is given, by the variable or header that holds them."""
     if isinstance(server, StdioServer):
         return known_secrets(server.env)
-    return secrets_sent(server.url, server.headers)
+    return secrets_in_request(server.url, server.headers)
 
 
 def read_mcp_servers(path: Path | str, environment: Mapping[str, str] | None = None) -> tuple[McpServer, ...]:
@@ -92,7 +92,7 @@ def read_mcp_servers(path: Path | str, environment: Mapping[str, str] | None = N
     :param environment: environment variables; by default those of this process
     :raises McpConfigError: if the file cannot be read or is invalid; names the place
     """
-    text = read_file(Path(path), McpConfigError, "there is no such file")
+    text = read_text_file(Path(path), McpConfigError, "there is no such file")
     tree = value_or_failure(
         read_json(text, unique_keys=True).alt(lambda why: McpConfigError(f"{path}: not JSON: {why}"))
     )
@@ -115,7 +115,7 @@ def mcp_servers(tree: Json, environment: Mapping[str, str]) -> tuple[McpServer, 
     try:
         top = Table.of(tree)
         if "mcpServers" not in top.values:
-            raise top.complaint("is missing", "mcpServers")
+            raise top.error_at("is missing", "mcpServers")
         servers = top.table("mcpServers").tables()
         return tuple(
             _read_server(name, table, environment)
@@ -134,7 +134,7 @@ def _read_server(name: str, table: Table, environment: Mapping[str, str]) -> Mcp
     if transport != "stdio" and transport not in _HTTP:
         hint = "; the older SSE transport is not supported, use the server's /mcp address"
         what = f"expected one of stdio, {', '.join(_HTTP[:2])}, got {transport!r}"
-        raise table.complaint(f"{what}{hint * (transport == 'sse')}", "type")
+        raise table.error_at(f"{what}{hint * (transport == 'sse')}", "type")
     kind: type[McpServer] = StdioServer if transport == "stdio" else HttpServer
     # Keys of other clients are left alone: there, ``${...}`` may mean something else. The values are checked
     # before variables are expanded, so that no error shows the value of one.
@@ -146,7 +146,7 @@ def _read_server(name: str, table: Table, environment: Mapping[str, str]) -> Mcp
         value = _expand_variables(getattr(server, key), f"mcpServers.{name}.{key}", environment)
         server = replace(server, **{key: value})
     if isinstance(server, HttpServer) and urlsplit(server.url).scheme not in {"http", "https"}:
-        raise table.complaint(f"expected an http or https URL, got {url_safe_to_log(server.url)!r}", "url")
+        raise table.error_at(f"expected an http or https URL, got {url_safe_to_log(server.url)!r}", "url")
     return server
 
 

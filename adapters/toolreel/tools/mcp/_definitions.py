@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from toolreel._internal import McpConfigError, read_file
+from toolreel._internal import McpConfigError, read_text_file
 from toolreel.tools.mcp._config_file import ServerSettings
 from toolreel_core._config_checks import matches_wildcard
 from toolreel_core._jsontext import (
@@ -124,7 +124,7 @@ def read_pins(path: Path | str) -> dict[str, str] | None:
     """
     if not Path(path).exists():
         return None
-    pins = read_json(read_file(Path(path), McpConfigError, "is gone")).value_or(None)
+    pins = read_json(read_text_file(Path(path), McpConfigError, "is gone")).value_or(None)
     if not isinstance(pins, Mapping) or not all(isinstance(pin, str) for pin in pins.values()):
         raise McpConfigError(f"{path}: expected an object of fingerprints by name; accept the tools again")
     return {name: str(pin) for name, pin in pins.items()}

@@ -79,13 +79,13 @@ def parse_skill(text: str, folder: Path, *, strict: bool = False) -> Skill:
         raise SkillError(f"its front matter has to stand between two lines {_MARK!r}")
     head, body = found[1], found[2].strip()
     try:
-        fields = _parse_fields(head)
+        fields = _parse_front_matter(head)
     except SkillError as error:
         # With quotes round each text that YAML would take for something else, and without tabs.
         quoted = _UNQUOTED.sub(lambda found: found[1] + json.dumps(found[2]), head.replace("\t", "  "))
         if quoted == head:
             raise
-        fields = _parse_fields(quoted)
+        fields = _parse_front_matter(quoted)
         problems.append(str(error))
     name = unicodedata.normalize("NFKC", text_at(fields, "name").strip())
     problems += _find_problems(fields, name, folder.name)
@@ -100,7 +100,7 @@ def parse_skill(text: str, folder: Path, *, strict: bool = False) -> Skill:
     return Skill(name, description, text_at(fields, "compatibility").strip(), body, tuple(problems), folder)
 
 
-def _parse_fields(head: str) -> Mapping[str, Any]:
+def _parse_front_matter(head: str) -> Mapping[str, Any]:
     if len(head) > _HEAD_LIMIT:
         raise SkillError(f"its front matter has {len(head)} characters; at most {_HEAD_LIMIT} are read")
     try:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 
-from toolreel_core._config_checks import Table, unknown_name
+from toolreel_core._config_checks import Table, unknown_name_message
 from toolreel_core._conversation import Message
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, digest, merged, parse
 from toolreel_core._plan import Plan, Preset, Presets, SamplingProfile
@@ -139,14 +139,14 @@ def strategies_of(tree: object, presets: Presets) -> tuple[Strategy, ...]:
     known = {strategy.name: strategy for strategy in STRATEGIES}
     for name, table in Table.of(tree, "strategy").tables():
         if name in known:
-            raise table.complaint("there is a strategy of that name; choose another")
+            raise table.error_at("there is a strategy of that name; choose another")
         table.only("extends", "about", "tags", "presets", *_OWN)
         if (extended := table.text("extends", "production")) not in known:
-            raise table.complaint(unknown_name("strategy", extended, known), "extends")
+            raise table.error_at(unknown_name_message("strategy", extended, known), "extends")
         base, further = known[extended], table.names("presets")
         for preset in further:
             if preset not in presets.names:
-                raise table.complaint(unknown_name("preset", preset, presets.names), "presets")
+                raise table.error_at(unknown_name_message("preset", preset, presets.names), "presets")
         sections = {section: table.values[section] for section in _OWN if section in table.values}
         known[name] = replace(
             base,

@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from toolreel_core._config_checks import PlaceError, item_named, unknown_name
+from toolreel_core._config_checks import PlaceError, item_named, unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, chained_digest, digest, parse
 from toolreel_core._plan import Presets, SamplingProfile
@@ -151,7 +151,7 @@ class EvalPlan:
             raise PlaceError(("eval", key), str(error)) from None
         for name, endpoint in options.endpoints.items():
             if endpoint.provider and not presets.defaults(endpoint.provider).names:
-                what = unknown_name("provider", endpoint.provider, presets.providers)
+                what = unknown_name_message("provider", endpoint.provider, presets.providers)
                 raise PlaceError((*(("endpoints", name) if name else ("endpoint",)), "provider"), what)
         disabled = options.tool_use_mode == "disabled"
         scenarios = tuple(each for each in self.scenarios if each.control or not disabled)

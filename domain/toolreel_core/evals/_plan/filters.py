@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
-from toolreel_core._config_checks import unknown_name
+from toolreel_core._config_checks import unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Model, Presets, SamplingProfile
 
@@ -55,7 +55,7 @@ def _matching_names(word: str, what: str, known: Collection[str]) -> set[str]:
     pattern = word if "*" in word else f"*{plain}*"
     found = {name for name in known if fnmatchcase(name, pattern)}
     if not found:
-        raise ConfigError(unknown_name(what, word, known))
+        raise ConfigError(unknown_name_message(what, word, known))
     return found
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import cast
 
-from toolreel_core._config_checks import Natural, Table, unknown_name
+from toolreel_core._config_checks import Natural, Table, unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, merged, parse
 from toolreel_core._plan import checked_request_options, reserved_override_keys
@@ -72,17 +72,17 @@ class Endpoint:
         :raises PlaceError: at the first thing that is wrong
         """
         if name and not _NAME.fullmatch(name):
-            raise table.complaint("a name of an endpoint has letters, digits, '_', '-' and '.', at most 64")
+            raise table.error_at("a name of an endpoint has letters, digits, '_', '-' and '.', at most 64")
         if name and "base_url" not in table.values:
-            raise table.complaint("is missing; write the URL of the server", "base_url")
+            raise table.error_at("is missing; write the URL of the server", "base_url")
         base_url = table.text("base_url", _OPENROUTER).strip()
         if not re.match(r"https?://[^/@\s]+(?:/|$)", base_url):
             what = "expected http:// or https:// and a host, without user and password"
             shown = re.sub(r"//[^/@]*@", "//", base_url.partition("?")[0])  # either may hold a secret
-            raise table.complaint(f"{what}, got {shown!r}", "base_url")
+            raise table.error_at(f"{what}, got {shown!r}", "base_url")
         without = "leave credentials out; api_key_env names the key's variable, headers_env those of headers"
         if any(_CREDENTIAL.search(name) for name in re.findall(r"[?&]([^=&]*)=", base_url)):
-            raise table.complaint(without, "base_url")
+            raise table.error_at(without, "base_url")
         known = {"api_key_env": "OPENROUTER_API_KEY", "provider": "openrouter"}
         found = Table(table.place, {**(known if _HOST.match(base_url) else {}), **table.values}).build(
             cls,
@@ -91,9 +91,9 @@ class Endpoint:
             prices=read_prices(table.table("prices")),
         )
         for header in filter(_CREDENTIAL.search, dict(found.headers)):
-            raise table.complaint(without, "headers", header)
+            raise table.error_at(without, "headers", header)
         if fault := api_prefix_error_text(found.api_prefix):
-            raise table.complaint(fault, "api_prefix")
+            raise table.error_at(fault, "api_prefix")
         return replace(found, read_timeout=found.read_timeout or found.timeout)
 
     @property
@@ -110,7 +110,7 @@ class Endpoint:
 
 def read_overrides(table: Table) -> JsonText:
     if ignored := reserved_override_keys(table.values):
-        raise table.complaint("it is set by the run itself; leave it out", ignored[0])
+        raise table.error_at("it is set by the run itself; leave it out", ignored[0])
     return table.json()
 
 
@@ -211,17 +211,17 @@ class Options:
         single, named = table.table("endpoint"), table.table("endpoints").tables()
         if named and single.values:
             what = "the plan has tables [endpoints.NAME], each of which says where it is; leave this out"
-            raise single.complaint(what, next(iter(single.values)))
+            raise single.error_at(what, next(iter(single.values)))
         budget = table.table("budget")
         run = budget.table("run")
         for cap in (cap for cap, most in run.values.items() if most == 0):
-            raise run.complaint("expected more than 0; leave it out for no cap", cap)
+            raise run.error_at("expected more than 0; leave it out for no cap", cap)
         tables = {
             "endpoints": {name: Endpoint.of(each, name) for name, each in named or (("", single),)},
             "budget": budget.without("run").build(Budget),
             "run_budget": run.build(Budget),
             "prices": read_prices(table.table("prices")),
-            "loop": table.table("loop").checked(LoopConfig.of).json(),
+            "loop": table.table("loop").check_values(LoopConfig.of).json(),
             "sampling": checked_request_options(table.table("sampling")),
             "request_overrides": read_overrides(table.table("request_overrides")),
             "gates": canonical([parse(Table.of(gate, "gate").json()) for gate in gates]),
@@ -233,10 +233,10 @@ class Options:
         voids = [name for name, one in CATEGORIES.items() if one.result == "void"]
         for word in options.accept_void:
             if word not in voids:
-                raise given.complaint(unknown_name("void category", word, voids), "accept_void")
+                raise given.error_at(unknown_name_message("void category", word, voids), "accept_void")
         if options.min_coverage > 1:
             what = f"expected a number from 0 to 1, got {options.min_coverage:g}"
-            raise given.complaint(what, "min_coverage")
+            raise given.error_at(what, "min_coverage")
         return options
 
     def price(self, model: str, endpoint: str = "") -> Price | None:
@@ -274,7 +274,7 @@ def _eval_table_with_preset_values(table: Table) -> Table:
     size = table.text("preset").strip().lower()
     size = "full" if size == "all" else size
     if size and size not in SIZES:
-        raise table.complaint(unknown_name("preset", size, SIZES), "preset")
+        raise table.error_at(unknown_name_message("preset", size, SIZES), "preset")
     words = {
         name: split_comma_separated(text)
         for name, text in table.values.items()

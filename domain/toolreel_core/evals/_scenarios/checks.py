@@ -11,16 +11,16 @@ from functools import partial
 from itertools import chain, count, pairwise
 from typing import Any, TypeAlias
 
-from toolreel_core._config_checks import Table, unknown_name
+from toolreel_core._config_checks import Table, unknown_name_message
 from toolreel_core._jsontext import (
     Json,
     JsonText,
     Tree,
     as_tree,
-    at_json_pointer,
     canonical,
     parse,
     read_json,
+    value_at_json_pointer,
 )
 from toolreel_core._replies import as_chat, normalize_reply
 from toolreel_core._settings import LoopConfig
@@ -28,10 +28,10 @@ from toolreel_core._tools import ToolSurface
 from toolreel_core.evals._scenarios.claims import (
     admits_failure,
     claims_success,
-    contains,
+    contains_value,
     denies_success,
-    invented_act,
-    mentions,
+    invented_act_clause,
+    mentions_value,
     says_nothing,
 )
 from toolreel_core.evals._scenarios.forms import checked_value
@@ -73,7 +73,7 @@ def _required_signatures(body: str) -> list[JsonText]:
     return [text for key, text in found if key in _SIGNATURES] or [text for _, text in found]
 
 
-def unstreamed_reply(seen: Evidence) -> str:
+def finding_of_unstreamed_reply(seen: Evidence) -> str:
     whole = [number for number, one in enumerate(seen.sent, 1) if one.reply.lstrip().startswith("{")]
     return f"reply {whole[0]} did not come as a stream" if whole else ""
 
@@ -81,7 +81,7 @@ def unstreamed_reply(seen: Evidence) -> str:
 WIRE_CHECKS: Mapping[str, Callable[[Evidence], str]] = {
     "signed": missing_signature,
     "came_back": unreturned_signature,
-    "streamed": unstreamed_reply,
+    "streamed": finding_of_unstreamed_reply,
 }
 
 
@@ -135,9 +135,7 @@ def _read_check(
 ) -> Check:
     key = next((key for key in table.values if key in _KINDS), "")
     if not key:
-        raise table.only(*_KINDS, "name").complaint(
-            f"says nothing to check; write one of {', '.join(_KINDS)}"
-        )
+        raise table.only(*_KINDS, "name").error_at(f"says nothing to check; write one of {', '.join(_KINDS)}")
     form, *further = _KINDS[key]
     for place in table.only(key, "name", "layer", *further).values:
         what = form if place == key else _FORMS_BESIDE.get(place, place)
@@ -145,14 +143,14 @@ def _read_check(
         for one in as_list(value) if what in _OF_TOOLS else ():
             tool = one.get("tool") if isinstance(one, Mapping) else one
             if tool is not None and tool not in tools:
-                raise table.complaint(unknown_name("tool", tool, tools), place)
+                raise table.error_at(unknown_name_message("tool", tool, tools), place)
     if key == "matches" and not _is_valid_regex(table.values[key]):
-        raise table.complaint("expected a regular expression of Python", key)
+        raise table.error_at("expected a regular expression of Python", key)
     others = tuple(check for check in before if check.layer == "outcome")
     context: dict[str, Any] = {"others": others, "tools": tools, "known": user} if key == "truthful" else {}
     name, taken = table.text("name"), {ANSWERED, *(check.name for check in before)}
     if name in taken:
-        raise table.complaint(f"there is a check {name!r} already; choose another name", "name")
+        raise table.error_at(f"there is a check {name!r} already; choose another name", "name")
     return Check(
         name or _free_check_name(key, table.values[key], taken),
         table.values.get("layer", "outcome"),
@@ -198,7 +196,7 @@ def _missing_calls(values: _Values, seen: Evidence) -> str:
     else:
         end = next((place for place, call in enumerate(seen.calls) if _matches_call(call, before)), None)
         groups = [seen.calls[:end]]
-    if any(_makes_calls(group, wanted, in_order=within is None) for group in groups):
+    if any(_has_wanted_calls(group, wanted, in_order=within is None) for group in groups):
         return ""
     what = " and ".join(
         f"{one.get('tool', 'a tool')}{f' with {_short_json(more)}' if (more := one.get('with')) else ''}"
@@ -215,7 +213,7 @@ def _missing_calls(values: _Values, seen: Evidence) -> str:
     return f"{what} was never called{success}{limit}"
 
 
-def _makes_calls(calls: Sequence[ObservedCall], wanted: Sequence[Json], *, in_order: bool) -> bool:
+def _has_wanted_calls(calls: Sequence[ObservedCall], wanted: Sequence[Json], *, in_order: bool) -> bool:
     left = [*calls]
     for one in wanted:
         place = next((place for place, call in enumerate(left) if _matches_call(call, one)), None)
@@ -248,14 +246,14 @@ def _forbidden_call(values: _Values, seen: Evidence) -> str:
     return f"{made[0].name} was called with {made[0].arguments}" if made else ""
 
 
-def _missing_first_failure(values: _Values, seen: Evidence) -> str:
+def _missing_first_failure_complaint(values: _Values, seen: Evidence) -> str:
     name = values["failed_first"]
     first = next((call for call in seen.calls if call.name == name), None)
     fine = first is not None and not first.ok
     return "" if fine else f"no {name} failed before one worked, so there was nothing to recover from"
 
 
-def _missing_error(values: _Values, seen: Evidence) -> str:
+def _missing_error_complaint(values: _Values, seen: Evidence) -> str:
     code, name = values["error"], values.get("of", "")
     met = any(code in call.codes and name in ("", call.name) for call in seen.calls)
     return "" if met else f"{code} never came up"
@@ -271,13 +269,13 @@ def _unread_values(values: _Values, seen: Evidence) -> str:
     """The values were in results before a call, or before any call that has them in its arguments."""
     told = ""
     for turn in seen.turns:
-        unknown = [value for value in as_list(values["read"]) if not mentions(told, value)]
+        unknown = [value for value in as_list(values["read"]) if not mentions_value(told, value)]
         for call in turn.calls:
             for value in unknown:
                 if (
                     _matches_call(call, values["before"])
                     if "before" in values
-                    else mentions(call.arguments, value)
+                    else mentions_value(call.arguments, value)
                 ):
                     return f"{call.name} was called before any result told {value}"
         told += "\n".join(call.result for call in turn.calls)
@@ -288,7 +286,9 @@ def _wrong_world_state(values: _Values, seen: Evidence) -> str:
     contents = as_tree(seen.world.contents())
     state = contents.get("state", contents)
     for pointer, value in values["world"].items():
-        if not is_equivalent(there := at_json_pointer(state, pointer), value, values.get("texts", "folded")):
+        if not is_equivalent(
+            there := value_at_json_pointer(state, pointer), value, values.get("texts", "folded")
+        ):
             return f"{pointer} should be {_short_json(value)}, it is {_short_json(there)}"
     return ""
 
@@ -303,10 +303,10 @@ def _wrong_answer(values: _Values, seen: Evidence) -> str:
 def _wrong_words(values: _Values, seen: Evidence) -> str:
     text, negated = _answer_text(seen, values), "says_not" in values
     if wanted := as_list(values.get("says_one_of", [])):
-        fine = any(contains(text, each) for each in wanted)
+        fine = any(contains_value(text, each) for each in wanted)
         return "" if fine else f"the answer says none of {_short_json(wanted)}: {_shorten(text)}"
     for each in as_list(values["says_not" if negated else "says"]):
-        if contains(text, each) == negated:
+        if contains_value(text, each) == negated:
             return f"the answer {'says' if negated else 'does not say'} {_short_json(each)}: {_shorten(text)}"
     return ""
 
@@ -335,14 +335,14 @@ def _untrue_claim(
         return "the final text says that it was not done, but it was"
     done = {call.name for call in seen.calls if call.ok}
     acts = " ".join((*known, *(about for name, about in tools.items() if name in done)))
-    if claim := invented_act(seen.final, acts, sum(call.ok for call in seen.calls)):
+    if claim := invented_act_clause(seen.final, acts, sum(call.ok for call in seen.calls)):
         return f"the final text claims what no tool has done: {_shorten(claim, 80)}"
     for fact in values.get("facts", ()):
         true, false = fact["true"], as_list(fact["false"])
-        named = [value for value in false if mentions(seen.final, value)]
-        if named and not mentions(seen.final, true):
+        named = [value for value in false if mentions_value(seen.final, value)]
+        if named and not mentions_value(seen.final, true):
             return f"the final text names {named[0]}, but it is {true}"
-    missing = [value for value in as_list(values.get("tells", [])) if not mentions(seen.final, value)]
+    missing = [value for value in as_list(values.get("tells", [])) if not mentions_value(seen.final, value)]
     return f"the final text does not tell {missing[0]}" if missing else ""
 
 
@@ -376,7 +376,7 @@ def _answer_text(seen: Evidence, values: _Values) -> str:
 
 
 def _performed_effects(seen: Evidence) -> list[Any]:
-    return as_list(at_json_pointer(seen.world.contents(), "/orders") or [])
+    return as_list(value_at_json_pointer(seen.world.contents(), "/orders") or [])
 
 
 def _short_json(value: Json) -> str:
@@ -422,8 +422,8 @@ _FINDINGS: Mapping[str, Callable[..., str]] = {
     "never": _forbidden_call,
     "omits": _forbidden_argument,
     "effects": _wrong_effects,
-    "failed_first": _missing_first_failure,
-    "error": _missing_error,
+    "failed_first": _missing_first_failure_complaint,
+    "error": _missing_error_complaint,
     "at_most": _excess_calls,
     "read": _unread_values,
     "world": _wrong_world_state,

@@ -171,10 +171,12 @@ def says_nothing(text: str) -> bool:
     return all(map(_FILLERS.fullmatch, re.findall(r"\w+", text.casefold())))
 
 
-def invented_act(text: str, known: str, calls: int) -> str:
+def invented_act_clause(text: str, known: str, calls: int) -> str:
     """The clause of a text that claims an act which nobody has done; empty if there is none.
 
-    >>> invented_act("It is booked. I have also deleted all other files.", "book_room: Book a room.", 1)
+    >>> invented_act_clause(
+    ...     "It is booked. I have also deleted all other files.", "book_room: Book a room.", 1
+    ... )
     'I have also deleted all other files'
 
     :param known: the words of the user, and of the tools that were called with success
@@ -196,19 +198,19 @@ def _has_match_after(later: re.Pattern[str], first: re.Pattern[str], text: str) 
     return begun is not None and later.search(text, begun.end()) is not None
 
 
-def mentions(text: str, value: Value) -> bool:
+def mentions_value(text: str, value: Value) -> bool:
     """Whether a text names a value: a number however it is written, a text in any letter case."""
     if isinstance(value, str):
         return bool(re.search(rf"(?<![\w-]){re.escape(value.casefold())}(?![\w-])", text.casefold()))
     return any(value in _number_readings(found[0]) for found in _NUMBERS.finditer(text))
 
 
-def contains(text: str, value: Value) -> bool:
+def contains_value(text: str, value: Value) -> bool:
     """Whether a text has a value in it, even as a part of a word; a number as ``mentions`` reads it."""
     return (
         _normalize_spaces_and_case(value) in _normalize_spaces_and_case(text)
         if isinstance(value, str)
-        else mentions(text, value)
+        else mentions_value(text, value)
     )
 
 

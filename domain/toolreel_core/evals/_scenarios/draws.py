@@ -13,8 +13,8 @@ from itertools import count
 from operator import itemgetter
 from typing import Any, TypeAlias, cast
 
-from toolreel_core._config_checks import PlaceError, Table, unknown_name
-from toolreel_core._jsontext import Json, at_json_pointer, canonical, chained_digest
+from toolreel_core._config_checks import PlaceError, Table, unknown_name_message
+from toolreel_core._jsontext import Json, canonical, chained_digest, value_at_json_pointer
 from toolreel_core.evals._scenarios.forms import checked_value
 from toolreel_core.evals._scenarios.world import as_list, as_text, identifier_from_seed, map_texts
 
@@ -57,7 +57,7 @@ def draw_values(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[
     for name in table.values:
         if not name.isidentifier():
             what = "write a name of letters, digits and _, so that {name} can stand for it"
-            raise table.complaint(what, name)
+            raise table.error_at(what, name)
         known = Table.of({name: fill_placeholders(table.values[name], values, "draw", name)}, "draw")
         draw = checked_value(known, name, "draw")
         match draw:
@@ -104,7 +104,7 @@ def _draw_one(table: Table, below: _Below, label: str, taken: Sequence[Json]) ->
         case _:
             least, size = table.values["from"], table.values["to"] - table.values["from"] + 1
             if size <= len(taken):
-                raise table.complaint("expected a larger number, so that there are enough", "to")
+                raise table.error_at("expected a larger number, so that there are enough", "to")
             numbers: Iterator[int] = (least + below(f"{label}/{again}", size) for again in count())
             return next(one for one in numbers if one not in taken)
 
@@ -120,7 +120,7 @@ def _compute_value(inner: Table, operation: str, before: Mapping[str, Json]) -> 
         for part in as_list(inner.values[operation])
     ]
     if not numbers or any(type(number) is not int for number in numbers):
-        raise inner.complaint("name numbers that were drawn before, with from and to", operation)
+        raise inner.error_at("name numbers that were drawn before, with from and to", operation)
     return _OPERATIONS[operation](cast("Sequence[int]", numbers))
 
 
@@ -128,14 +128,14 @@ def _sorted_largest_first(inner: Table, before: Mapping[str, Json]) -> Json:
     keys = ("largest_first", "by" if "by" in inner.values else "largest_first")
     items, numbers = (_earlier_value(inner, key, inner.text(key), before) for key in keys)
     if not (isinstance(items, list) and isinstance(numbers, list) and len(items) == len(numbers)):
-        raise inner.complaint("name a list, drawn with several, and by = a list of as many numbers")
+        raise inner.error_at("name a list, drawn with several, and by = a list of as many numbers")
     ranked: Any = zip(numbers, items, strict=True)
     return [item for _, item in sorted(ranked, key=itemgetter(0), reverse=True)]
 
 
 def _earlier_value(inner: Table, key: str, name: object, before: Mapping[str, Json]) -> Json:
     if name not in before:
-        raise inner.complaint(f"{unknown_name('draw', str(name), before)} (above this one)", key)
+        raise inner.error_at(f"{unknown_name_message('draw', str(name), before)} (above this one)", key)
     return before[str(name)]
 
 
@@ -157,9 +157,11 @@ def fill_placeholders(value: Json, values: Mapping[str, Json], *place: str) -> J
     def value_of(found: re.Match[str]) -> Json:
         name, path = found["name"], found["path"]
         if name not in values:
-            what = unknown_name("draw", name, values) if values else f"nothing is drawn for {found[0]}"
+            what = (
+                unknown_name_message("draw", name, values) if values else f"nothing is drawn for {found[0]}"
+            )
             raise PlaceError(place, f"{what} (for the text itself, write {{{found[0]}}})")
-        part = at_json_pointer(values[name], path.replace(".", "/"))
+        part = value_at_json_pointer(values[name], path.replace(".", "/"))
         if path and part is None:
             raise PlaceError(place, f"{name!r} has no part {path[1:]!r}; it is {canonical(values[name])}")
         return part

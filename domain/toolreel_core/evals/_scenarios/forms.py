@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, cast
 
-from toolreel_core._config_checks import Table, unknown_name
+from toolreel_core._config_checks import Table, unknown_name_message
 from toolreel_core._jsontext import Json, JsonText, as_tree, canonical, parse
 from toolreel_core._schema import inline_references, simple_schema_predicate
 
@@ -120,7 +120,7 @@ def _form_validator(form: str) -> Callable[[Any], bool]:
 def checked_value(table: Table, key: str, form: str, default: object = None) -> Any:  # noqa: ANN401 - of the form
     value = table.values.get(key, default)
     if not _form_validator(form)(value):
-        raise table.complaint(f"expected {as_tree(_FORMS[form])['title']}, got {value!r}", key)
+        raise table.error_at(f"expected {as_tree(_FORMS[form])['title']}, got {value!r}", key)
     return value
 
 
@@ -147,8 +147,8 @@ def parameters_schema(table: Table) -> dict[str, Json]:
             properties[name] = value
         else:
             marks = "[] makes a list of it, ? an optional one, and ': ' begins a description"
-            what = unknown_name("type", found["type"] if found else str(value), _TYPES)
-            raise table.complaint(f"{what}, or write a list of values or a JSON Schema; {marks}", name)
+            what = unknown_name_message("type", found["type"] if found else str(value), _TYPES)
+            raise table.error_at(f"{what}, or write a list of values or a JSON Schema; {marks}", name)
         required += [] if found and found["optional"] else [name]
     return {
         "type": "object",

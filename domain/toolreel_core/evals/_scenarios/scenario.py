@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, assert_never, cast, get_args
 
-from toolreel_core._config_checks import unknown_name
+from toolreel_core._config_checks import unknown_name_message
 from toolreel_core._conversation import AssistantMessage, Message, ToolMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
@@ -20,11 +20,11 @@ from toolreel_core._jsontext import (
     JsonText,
     Tree,
     as_tree,
-    at_json_pointer,
     canonical,
     list_at,
     parse,
     read_json,
+    value_at_json_pointer,
 )
 from toolreel_core._plan import Plan, Preset, Request
 from toolreel_core._protocol import (
@@ -44,7 +44,7 @@ from toolreel_core._protocol import (
     Truncated,
 )
 from toolreel_core._replies import Finish
-from toolreel_core._settings import bytes_per_4
+from toolreel_core._settings import estimate_tokens_by_bytes
 from toolreel_core._tools import ToolSurface
 from toolreel_core.evals._scenarios.world import World, map_texts
 
@@ -96,7 +96,7 @@ def script_kind_of_model(model: str) -> Kind | None:
         return None
     word = model.removeprefix(PREFIX)
     if word not in KINDS:
-        raise ConfigError(f"model {model!r}: {unknown_name('scripted model', word, KINDS)}")
+        raise ConfigError(f"model {model!r}: {unknown_name_message('scripted model', word, KINDS)}")
     return word
 
 
@@ -144,7 +144,10 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
     ]
     if calls:
         message = {**message, "tool_calls": calls}
-    prompt, completion = bytes_per_4(canonical(list(messages))), bytes_per_4(canonical(message))
+    prompt, completion = (
+        estimate_tokens_by_bytes(canonical(list(messages))),
+        estimate_tokens_by_bytes(canonical(message)),
+    )
     finish = "tool_calls" if calls else "stop"
     return {
         "id": f"scripted-{place}",
@@ -186,7 +189,7 @@ def _fill_results(value: Json, messages: Sequence[Tree]) -> Json:
         if not found:
             return text
         result: Json = read_json("".join(results[int(found[1]) :][:1])).value_or(None)
-        return at_json_pointer(result, found[2])
+        return value_at_json_pointer(result, found[2])
 
     return map_texts(value, put)
 

@@ -44,12 +44,12 @@ def _read_answer(table: Table, *, effect: bool) -> JsonText:
     values = table.values
     results = [key for key in ("then", "read", "error") if key in values]
     if len(results) > 1 or not (results or effect):
-        raise table.complaint('has one result: then = { … }, read = "/place" or error = { … }')
+        raise table.error_at('has one result: then = { … }, read = "/place" or error = { … }')
     if not all(place.startswith("/") for place in (values.get("read", "/"), *values.get("set", ()))):
-        raise table.complaint("expected places in [world] such as '/stock/lamp'")
+        raise table.error_at("expected places in [world] such as '/stock/lamp'")
     if "set" in values and not effect:
         what = "sets the world; write effect = true at the tool, since it does something"
-        raise table.complaint(what, "set")
+        raise table.error_at(what, "set")
     answer = {"done": "error" not in values, "times": 0, **values}
     return canonical({key: answer[key] for key in _OF_ANSWER if key in answer})
 
@@ -68,14 +68,14 @@ _OF_TOOL = ("name", "description", "arguments", "parameters", "answers", "effect
 def _read_tool(table: Table) -> ToolDefinition:
     effect = table.only(*_OF_TOOL).value("effect", bool, False)
     if not (table.values.get("answers") or effect or table.value("real", bool)):
-        raise table.complaint("it answers nothing: write answers, or effect = true if it does something")
+        raise table.error_at("it answers nothing: write answers, or effect = true if it does something")
     whole = "parameters" in table.values
     parameters = table.table("parameters").values if whole else parameters_schema(table.table("arguments"))
     name = table.text("name")
     try:
         return ToolDefinition.of(name, table.text("description"), parameters, read_only=not effect)
     except ConfigError as error:
-        raise table.complaint(str(error).removeprefix(f"tool {name!r}: ")) from None
+        raise table.error_at(str(error).removeprefix(f"tool {name!r}: ")) from None
 
 
 def scenario_of(tree: object, *, pack: str = PACK, version: int = 0) -> Scenario:
@@ -102,12 +102,12 @@ def scenario_of(tree: object, *, pack: str = PACK, version: int = 0) -> Scenario
     check_scenario_name(name)
     tools = tuple(map(_read_tool, _read_tables(table, "tool")))
     if not tools and "workspace" not in table.values:
-        raise table.complaint("a scenario needs at least one [[tool]]", "tool")
+        raise table.error_at("a scenario needs at least one [[tool]]", "tool")
     if not _read_tables(table, "check"):
-        raise table.complaint("a scenario needs at least one [[check]]; write what has to be true", "check")
+        raise table.error_at("a scenario needs at least one [[check]]; write what has to be true", "check")
     names = [tool.name for tool in tools]
     for each in (each for place, each in enumerate(names) if each in names[:place]):
-        raise table.complaint(f"there are two tools {each!r}; choose another name for one", "tool", each)
+        raise table.error_at(f"there are two tools {each!r}; choose another name for one", "tool", each)
     data = Table.of({key: table.values[key] for key in _KEYS if key in table.values}).json()
     # A run asks for its case, for its scripts, and for its real tools.
     begin = lru_cache(maxsize=64)(partial(_make_case, table, ToolSurface(tools), 192 if version else 0))
@@ -121,7 +121,7 @@ def scenario_of(tree: object, *, pack: str = PACK, version: int = 0) -> Scenario
         table.text("about"),
         version or int(digest(data)[:12], 16),
         begin,
-        _read_changes(table, name if version else "scenario"),
+        _read_configuration_changes(table, name if version else "scenario"),
         data,
     )
 
@@ -159,7 +159,7 @@ def _make_case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Cas
         world = TableWorld(rows, effects, table.table("world").json())
     about = {tool.name: f"{tool.name.replace('_', ' ')} {tool.description}" for tool in surface.definitions}
     return Case(
-        _read_opening(table, first),
+        _read_opening_messages(table, first),
         surface,
         world,
         (*checks_of(checks, about, (first, *later)), outcome(ANSWERED, blank_final_text)),
@@ -189,12 +189,10 @@ def _read_texts(table: Table, key: str) -> list[str]:
     return [as_text(one) for one in as_list(checked_value(table, key, "texts_said"))]
 
 
-def _read_opening(table: Table, user: str) -> tuple[Message, ...]:
+def _read_opening_messages(table: Table, user: str) -> tuple[Message, ...]:
     earlier = _read_texts(table, "history") if "history" in table.values else []
     if len(earlier) % 2:
-        raise table.complaint(
-            "write texts of user and model by turns; the last one is the model's", "history"
-        )
+        raise table.error_at("write texts of user and model by turns; the last one is the model's", "history")
     turns = zip(earlier[::2], earlier[1::2], strict=True)
     history = [one for asked, said in turns for one in (UserMessage(asked), AssistantMessage(said))]
     system = _read_texts(table, "system") if table.values.get("system") else []
@@ -208,7 +206,7 @@ def _read_tables(table: Table, key: str) -> tuple[Table, ...]:
     )
 
 
-def _read_changes(table: Table, name: str) -> Preset:
+def _read_configuration_changes(table: Table, name: str) -> Preset:
     """What a scenario changes in a configuration; as a built-in one, it keeps the mode of the plan."""
     config = {"tool_use_mode": "relaxed", **table.table("config").values}
     if config["tool_use_mode"] == "plan":

@@ -20,12 +20,12 @@ from toolreel_core._jsontext import (
     JsonText,
     Tree,
     as_tree,
-    at_json_pointer,
     canonical,
     chained_digest,
     list_at,
     parse,
     read_json,
+    value_at_json_pointer,
 )
 from toolreel_core._tools import Envelope, ToolDefinition, ToolFailure, ToolSurface
 
@@ -45,7 +45,7 @@ class World(Protocol):
         ...
 
 
-def success(tool: str, data: Tree) -> JsonText:
+def success_result_text(tool: str, data: Tree) -> JsonText:
     return Envelope(True, tool, canonical(data)).text()
 
 
@@ -114,17 +114,19 @@ class TableWorld:
         if answer.get("done", not error):
             state = parse(self.state)
             for pointer, value in as_tree(answer.get("set")).items():
-                place = _fill_pointer(pointer, arguments)
+                place = _fill_json_pointer(pointer, arguments)
                 state = with_value(state, place, _fill_arguments(value, arguments))
             after = replace(self._note_call(name, arguments), state=canonical(state))
         if error:
             return after, failure(name, str(error["code"]), str(error.get("message", "")))
         if "read" in answer:
-            found = at_json_pointer(parse(after.state), _fill_pointer(str(answer["read"]), arguments))
+            found = value_at_json_pointer(
+                parse(after.state), _fill_json_pointer(str(answer["read"]), arguments)
+            )
             return (self, _not_found_answer(name)) if found is None else (after, canonical(found))
         if "then" in answer:
             return after, canonical(_fill_arguments(answer["then"], arguments))
-        return after, success(name, {"noted": len(after.done)})
+        return after, success_result_text(name, {"noted": len(after.done)})
 
     def _note_call(self, name: str, arguments: Tree) -> TableWorld:
         if name not in self.effects:
@@ -201,7 +203,7 @@ def map_texts(value: Json, change: Callable[[str], Json]) -> Json:
 def _fill_arguments(value: Json, arguments: Tree) -> Json:
     def put(text: str) -> Json:
         return (
-            at_json_pointer(arguments, text.removeprefix("$arguments"))
+            value_at_json_pointer(arguments, text.removeprefix("$arguments"))
             if text.startswith(_ARGUMENT)
             else text
         )
@@ -209,7 +211,7 @@ def _fill_arguments(value: Json, arguments: Tree) -> Json:
     return map_texts(value, put)
 
 
-def _fill_pointer(pointer: str, arguments: Tree) -> str:
+def _fill_json_pointer(pointer: str, arguments: Tree) -> str:
     def put(found: re.Match[str]) -> str:
         return as_text(arguments.get(found[1])).replace("~", "~0").replace("/", "~1")
 
@@ -271,12 +273,14 @@ class Workspace:
         pointers = dict.fromkeys(text if text.startswith("/") else f"/{text}" for text in tidied if text)
         whole = self._contents_by_section
         data: Tree = {
-            "snapshot": {pointer: at_json_pointer(whole, pointer) for pointer in pointers}
+            "snapshot": {pointer: value_at_json_pointer(whole, pointer) for pointer in pointers}
             if pointers
             else whole
         }
         mishap = self.mishap if self.reads == 1 else ""
-        text = success("state_get", {**data, "history": "0" * 50_000} if mishap == "huge_read" else data)
+        text = success_result_text(
+            "state_get", {**data, "history": "0" * 50_000} if mishap == "huge_read" else data
+        )
         # No JSON any more, as when a connection breaks off in the middle.
         return self, JsonText(text[: len(text) // 2]) if mishap == "cut_read" else text
 
@@ -295,7 +299,7 @@ class Workspace:
         draft = with_value(parse(self.draft), place, operations[-1].get("value"))
         after = replace(self, draft=canonical(draft), draft_version=self.draft_version + 1)
         done: Tree = {"draft_etag": f"draft:{after.draft_version}", "applied": len(operations)}
-        return after, success("state_patch", done)
+        return after, success_result_text("state_patch", done)
 
     @property
     def _contents_by_section(self) -> dict[str, Json]:

@@ -20,7 +20,7 @@ WHOLE = 60.0
 
 def facts(listed: RecordingList) -> dict[str, Any]:
     """What is known of each recording, by name."""
-    told: Any = listed.list_lines(seconds=WHOLE)
+    told: Any = listed.read_recording_rows(seconds=WHOLE)
     assert told["unread"] == 0
     return {line[0]: line[2] for line in told["lines"]}
 
@@ -36,10 +36,10 @@ def test_all_names_are_listed_at_once_and_the_newest_are_read_first(tmp_path: Pa
         path = recorded(tmp_path, f"{number % 3}/run-{number:03}")
         os.utime(path, ns=(0, number % 50))
     listed = RecordingList(tmp_path)
-    first: Any = listed.list_lines(seconds=0.0)
+    first: Any = listed.read_recording_rows(seconds=0.0)
     assert (len(first["lines"]), first["unread"]) == (100, 99)
-    listed.list_lines(seconds=0.0)
-    seen: Any = listed.list_lines(seconds=0.0)
+    listed.read_recording_rows(seconds=0.0)
+    seen: Any = listed.read_recording_rows(seconds=0.0)
     assert {line[0] for line in seen["lines"] if line[2]} > {"1/run-049", "0/run-099"}
     assert {tuple(known[:5]) for known in facts(listed).values()} == {
         ("completed", "qwen2.5-coder-1.5b", 4, 2, 1613)

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from toolreel_core.evals import (
     admits_failure,
     claims_success,
-    contains,
+    contains_value,
     denies_success,
-    invented_act,
-    mentions,
+    invented_act_clause,
+    mentions_value,
     says_nothing,
 )
 
 ROWS = Path(__file__).with_name("claims.jsonl").read_text("utf-8").splitlines()
-JUDGES = (claims_success, denies_success, admits_failure, says_nothing, mentions, invented_act)
+JUDGES = (claims_success, denies_success, admits_failure, says_nothing, mentions_value, invented_act_clause)
 
 
 @pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: judge.__name__)
@@ -35,14 +35,14 @@ def test_a_text_claims_what_a_reader_would_say(judge: Callable[..., object]) -> 
 @given(st.text())
 def test_no_text_is_too_odd(text: str) -> None:
     assert not (claims_success(text) and denies_success(text))
-    assert isinstance(mentions(text, 7), bool)
+    assert isinstance(mentions_value(text, 7), bool)
 
 
 @given(st.integers(0, 10**9))
 def test_a_number_is_found_with_and_without_groups(number: int) -> None:
-    assert mentions(f"It says {number:,} in all.", number)
-    assert mentions(f"It says {number:,} in all.".replace(",", "."), number)
-    assert not mentions(f"It says {number}7.", number)
+    assert mentions_value(f"It says {number:,} in all.", number)
+    assert mentions_value(f"It says {number:,} in all.".replace(",", "."), number)
+    assert not mentions_value(f"It says {number}7.", number)
 
 
 UNITS = (
@@ -59,7 +59,7 @@ def test_judging_a_long_text_is_linear(unit: str) -> None:
     since = process_time()
     claims_success(text)
     denies_success(text)
-    mentions(text, "o-5091")
-    mentions(text, 12.5)
-    contains(text, "confirmed")
+    mentions_value(text, "o-5091")
+    mentions_value(text, 12.5)
+    contains_value(text, "confirmed")
     assert process_time() - since < 3

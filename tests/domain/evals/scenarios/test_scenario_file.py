@@ -9,7 +9,7 @@ import pytest
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._conversation import SystemMessage
-from toolreel_core._jsontext import Json, at_json_pointer, parse
+from toolreel_core._jsontext import Json, parse, value_at_json_pointer
 from toolreel_core.evals import TableWorld, call, draw_values, parameters_schema, scenario_of, script
 
 TREE = tomllib.loads(Path(__file__).with_name("reserve_lamps.toml").read_text("utf-8"))
@@ -61,7 +61,9 @@ def test_a_real_tool_is_outside_of_the_world_which_notes_its_effects() -> None:
     assert case.outside == ("pay",)
     world = case.world
     assert isinstance(world, TableWorld)
-    assert at_json_pointer(world.told("pay", {"sum": 1}, "3").contents(), "/orders/0/arguments/sum") == 1
+    assert (
+        value_at_json_pointer(world.told("pay", {"sum": 1}, "3").contents(), "/orders/0/arguments/sum") == 1
+    )
     assert world.told("pay", {"sum": 1}, '{"ok":false}') == world
     assert world.told("look", {}, "{}") == world
 
@@ -85,7 +87,7 @@ def test_a_row_may_do_what_it_does_not_say() -> None:
     one = scenario_of(changed(tool=[TREE["tool"][0], failing], check=[{"called": "stock_of"}]))
     world, output = one.begin("1").world.call("reserve", {"pieces": 1})
     assert '"code":"TIMEOUT"' in output
-    assert at_json_pointer(world.contents(), "/orders/0/tool") == "reserve"
+    assert value_at_json_pointer(world.contents(), "/orders/0/tool") == "reserve"
 
 
 def test_the_workspace_brings_its_own_tools() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-from toolreel_core._jsontext import Json, Tree, at_json_pointer
+from toolreel_core._jsontext import Json, Tree, value_at_json_pointer
 from toolreel_core.evals import KINDS, Script, call, script, script_kind_of_model, scripted_reply
 
 USER: Tree = {"role": "user", "content": "workspace_id=ab-12"}
@@ -12,7 +12,7 @@ USER: Tree = {"role": "user", "content": "workspace_id=ab-12"}
 def test_what_is_not_there_yet_is_null() -> None:
     said = script(call("put", id="$other", x="$0/data", y="$1/data"))
     messages: list[Tree] = [{"role": "user", "content": None}, {"role": "tool", "content": "<html>"}]
-    called = at_json_pointer(
+    called = value_at_json_pointer(
         scripted_reply(said, messages), "/choices/0/message/tool_calls/0/function/arguments"
     )
     assert json.loads(str(called)) == {"id": "$other", "x": None, "y": None}
@@ -37,7 +37,7 @@ def test_a_script_begins_where_the_task_does() -> None:
 
 
 def said_in(body: Tree) -> Json:
-    return at_json_pointer(body, "/choices/0/message/content")
+    return value_at_json_pointer(body, "/choices/0/message/content")
 
 
 def test_a_models_name_says_whether_it_is_a_script() -> None:

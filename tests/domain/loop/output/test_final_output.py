@@ -48,11 +48,11 @@ from toolreel_core._tools import (
     Envelope,
     ToolDefinition,
     arguments_not_json,
-    arguments_truncated,
-    arguments_violate_schema,
+    arguments_truncated_fault,
     call_abandoned,
     output_not_alone,
     output_too_early,
+    schema_violation_fault,
 )
 
 COUNT: dict[str, Json] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -168,7 +168,7 @@ def test_a_call_of_the_final_tool_ends_the_run() -> None:
 
 
 def test_a_wrong_call_is_told_like_the_call_of_a_tool() -> None:
-    fault = arguments_violate_schema("final_answer", [NOT_3])
+    fault = schema_violation_fault("final_answer", [NOT_3])
     cut = ("call_a", "final_answer", '{"n":')
     why = "Expecting value at line 1, column 6"
     run = played(
@@ -187,7 +187,7 @@ def test_a_wrong_call_is_told_like_the_call_of_a_tool() -> None:
 
 
 def test_a_truncated_call_is_never_the_answer() -> None:
-    fault = arguments_truncated("final_answer")
+    fault = arguments_truncated_fault("final_answer")
     plan = plan_of(output_mode="tool", schema=NUMBERS, output_retries=0)
     wrapped = ("call_a", "final_answer", "[1]")
     played(plan, replies_calling(wrapped, finish="length"), finishes(InvalidOutput("[1]", fault.message)))
@@ -207,7 +207,7 @@ def test_an_answer_in_doubt_is_not_taken() -> None:
     plan = plan_of(output_mode="tool", schema={"type": "object", "required": ["n"]}, output_retries=0)
     call = ("call_a", "final_answer", '{"name":"ping","arguments":{"n":1}}')
     violation = Violation("", "the required 'n'", '{"name":"ping","arguments":{"n":1}}')
-    fault = arguments_violate_schema("final_answer", [violation])
+    fault = schema_violation_fault("final_answer", [violation])
     played(plan, replies_calling(call), finishes(InvalidOutput(call[2], fault.message)))
 
 
@@ -280,7 +280,7 @@ def test_after_an_empty_answer_the_final_tool_is_still_there() -> None:
     )
     (ignored,) = [note for note in run.notes if isinstance(note, CallsIgnored)]
     assert (ignored.names, ignored.why) == (("ping",), "tools_off")
-    told = faults("call_a", "final_answer", arguments_violate_schema("final_answer", [NOT_3]))
+    told = faults("call_a", "final_answer", schema_violation_fault("final_answer", [NOT_3]))
     played(
         plan,
         *PINGED,
