@@ -43,9 +43,9 @@ def test_another_name_is_an_error(name: str) -> None:
 @pytest.mark.parametrize(
     ("home", "hooks", "error"),
     [
-        ("toolreel_core.no_such_module", "face('package')", ModuleNotFoundError),
-        ("toolreel_core", "face('toolreel_core')", ModuleNotFoundError),
-        ("toolreel_core", "face('toolreel_core', instead=lambda at: LookupError(at.name))", LookupError),
+        ("toolreel_core.no_such_module", "lazy_exports('package')", ModuleNotFoundError),
+        ("toolreel_core", "lazy_exports('toolreel_core')", ModuleNotFoundError),
+        ("toolreel_core", "lazy_exports('toolreel_core', instead=lambda at: LookupError(at.name))", LookupError),
     ],
 )
 def test_a_failed_import_is_an_error_that_the_package_may_replace(
@@ -56,7 +56,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from {home} import no_such_module
 else:
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
     load, names = {hooks}
 """
     package: dict[str, Any] = {}

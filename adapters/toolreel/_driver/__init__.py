@@ -117,8 +117,8 @@ if TYPE_CHECKING:
         Begun,
         Watch,
         Watcher,
+        continue_trace_from_headers,
         current_trace_headers,
-        join_trace_of_headers,
     )
 else:
     from toolreel_core._lazy_names import lazy_exports

@@ -328,7 +328,7 @@ class Run:
             f'<td style="text-align:left;white-space:pre-wrap">{escape(self._shown(text))}</td></tr>'
             for name, text in rows.items()
         )
-        page = run_page_module().in_notebook(self, self._recording_path(), self._shown)
+        page = run_page_module().notebook_html(self, self._recording_path(), self._shown)
         return f"<div><table>{''.join(cells)}</table>{page}</div>"
 
 

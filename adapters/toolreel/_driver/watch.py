@@ -69,7 +69,7 @@ def current_trace_headers() -> dict[str, str]:
 
 
 @contextmanager
-def join_trace_of_headers(headers: Mapping[str, str]) -> Generator[None]:
+def continue_trace_from_headers(headers: Mapping[str, str]) -> Generator[None]:
     """Join the trace of these headers, which :func:`current_trace_headers` has written, here or elsewhere."""
     with ExitStack() as scopes:
         for _, joined in CONTEXTS if headers else ():

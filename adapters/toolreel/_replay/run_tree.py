@@ -293,7 +293,7 @@ class NumberedItems:
         was, now = self._numbers_of_stored_messages(request, stored), self._sent_numbers(request)
         begin = _common_prefix_length(was, now)
         end = min(_common_prefix_length(was[::-1], now[::-1]), min(len(was), len(now)) - begin)
-        middle = self._pair_items(was[begin : len(was) - end], now[begin : len(now) - end])
+        middle = self._pair_stored_with_sent(was[begin : len(was) - end], now[begin : len(now) - end])
         return [
             *_ranges_of_consecutive_numbers(now[:begin]),
             *self._item_ranges(middle),
@@ -327,7 +327,7 @@ class NumberedItems:
         rest = rope.behind
         return [*full, *(self.add_text(text.decode()) for text in rest)]
 
-    def _pair_items(self, was: Sequence[int], now: Sequence[int]) -> Iterator[_Pair]:
+    def _pair_stored_with_sent(self, was: Sequence[int], now: Sequence[int]) -> Iterator[_Pair]:
         """Stored items with the sent ones; where they differ, they belong together in their order."""
         if max(len(was), len(now)) > _WHOLE:
             yield from chain(((one, None) for one in was), ((None, other) for other in now))

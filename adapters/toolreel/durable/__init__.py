@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         Limits,
         Started,
         Turn,
-        seconds_to_wait,
+        seconds_until_within_limits,
     )
     from toolreel.durable._limited_endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited, take_slot
     from toolreel.durable._runs import Awaited, DurableRun, DurableRuns, RunSummary

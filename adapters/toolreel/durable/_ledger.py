@@ -94,7 +94,9 @@ class Started(NamedTuple):
     tokens: int
 
 
-def seconds_to_wait(started: Sequence[Started], now: float, own_tokens: int, limits: Limits) -> float:
+def seconds_until_within_limits(
+    started: Sequence[Started], now: float, own_tokens: int, limits: Limits
+) -> float:
     """:param started: in the order of their starts"""
     count, tokens, free_at = len(started), sum(each.tokens for each in started), now
     for each in started:
@@ -211,7 +213,7 @@ class Ledger:
             counting = of_account, TICKETS.c.started_at > now - self.limits.span
             counted = select(TICKETS.c.started_at, TICKETS.c.tokens).where(*counting)
             rows = connection.execute(counted.order_by(TICKETS.c.started_at))
-            wait = seconds_to_wait([Started(*row) for row in rows], now, own.tokens, self.limits)
+            wait = seconds_until_within_limits([Started(*row) for row in rows], now, own.tokens, self.limits)
             turn = Turn(max(0.0, wait, account.blocked_until - now), first is None or first >= own.ticket)
             if turn == GRANTED:
                 connection.execute(update(TICKETS).where(mine).values(started_at=now))

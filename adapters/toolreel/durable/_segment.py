@@ -23,8 +23,8 @@ from toolreel._driver import (
     Progress,
     Wanted,
     check_fallback_endpoints,
+    continue_trace_from_headers,
     fault_event,
-    join_trace_of_headers,
     time_left,
 )
 from toolreel._internal import DurableError, SecretFound, log
@@ -112,7 +112,7 @@ def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callabl
     """
     segment = _Segment(claimed, policy, store, see)
     try:
-        with join_trace_of_headers(claimed.trace):
+        with continue_trace_from_headers(claimed.trace):
             return segment.perform()
     except CONNECTION_LOST as error:
         return segment.queue_again(error)

@@ -313,7 +313,7 @@ def _trace_headers() -> Mapping[str, str]:
 
 
 @contextmanager
-def _join_trace_of_headers(headers: Mapping[str, str]) -> Generator[None]:
+def _continue_trace_from_headers(headers: Mapping[str, str]) -> Generator[None]:
     """Make the span of the headers the current one; headers that cannot be read begin a new trace."""
     token = attach(_TRACE_CONTEXT.extract(headers))
     try:
@@ -351,7 +351,7 @@ def instrument(
     uninstrument()
     _INSTALLED.append(watch)
     WATCHERS.append(watch)
-    CONTEXTS.append((_trace_headers, _join_trace_of_headers))
+    CONTEXTS.append((_trace_headers, _continue_trace_from_headers))
 
 
 def uninstrument() -> None:

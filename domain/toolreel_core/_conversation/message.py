@@ -284,7 +284,7 @@ def write_message(message: Message, form: Form, *, opens: bool = True, closes: b
         first, *further = map(canonical, _input_items(message))
         return Written(first, tuple(quirks), tuple(further))
     if form.has_separate_system:
-        return Written(_messages_form_text(message, opens=opens, closes=closes), tuple(quirks))
+        return Written(_message_json_in_messages_form(message, opens=opens, closes=closes), tuple(quirks))
     tree = wire_tree(message)
     for name, quirk in _QUIRKS.items() if isinstance(message, AssistantMessage) else ():
         changed = quirk(tree, form.provider)
@@ -423,7 +423,7 @@ def _item_type(item: Json) -> Json:
     return as_tree(item).get("type")
 
 
-def _messages_form_text(message: Message, *, opens: bool, closes: bool) -> JsonText:
+def _message_json_in_messages_form(message: Message, *, opens: bool, closes: bool) -> JsonText:
     """The text of an element of ``messages``; of a result a piece of one, of the system what stands apart."""
     if isinstance(message, AssistantMessage):
         return canonical({"role": "assistant", "content": MESSAGES_ITEMS.of(message)})

@@ -32,7 +32,7 @@ from toolreel.durable import (
     Started,
     Turn,
     limited,
-    seconds_to_wait,
+    seconds_until_within_limits,
 )
 from toolreel.testing import Lost, ScriptedEndpoint, saying
 from toolreel_core import LoopConfig
@@ -95,8 +95,8 @@ def test_no_window_has_more_than_the_limits_allow(
     started, now = list[Started](), 0.0
     for pause, took in asked:
         now += pause
-        now += seconds_to_wait(started, now, took, limits)
-        assert seconds_to_wait(started, now, took, limits) <= 1e-9
+        now += seconds_until_within_limits(started, now, took, limits)
+        assert seconds_until_within_limits(started, now, took, limits) <= 1e-9
         started = [*started, Started(now, took)]
     for last in started:
         counted = [each for each in started if last.at - limits.span + 1e-6 < each.at <= last.at]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SHOW = "from toolreel._internal import show; print(show('http://127.0.0.1:1/?token=t'))"
+SHOW = "from toolreel._internal import open_in_browser; print(open_in_browser('http://127.0.0.1:1/?token=t'))"
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems open without these variables")
 
 

@@ -64,7 +64,7 @@ def test_whether_an_integer_is_too_long_does_not_depend_on_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PYTHONINTMAXSTRDIGITS", "0")
-    program = "from toolreel_core._jsontext import read; print(read('1' * 4301))"
+    program = "from toolreel_core._jsontext import read_json; print(read_json('1' * 4301))"
     assert printed_under(0, program) == "<Failure: an integer of 4301 digits is too long>"
 
 

@@ -149,7 +149,7 @@ def join_results(sources: Sequence[Path | str], out: Path | str) -> None:
     folders, out = [*map(Path, sources)], Path(out)
     if out.exists() and any(out.iterdir()):
         raise ResultsError(f"{out}: exists already; name another directory (--out)")
-    header = _joined_header(folders, [read_header(folder / "header.json") for folder in folders])
+    header = _header_of_joined_results(folders, [read_header(folder / "header.json") for folder in folders])
     places = {
         (sample.cell, sample.trial): place for place, sample in enumerate(plan_of_header(header).samples())
     }
@@ -180,7 +180,7 @@ def join_results(sources: Sequence[Path | str], out: Path | str) -> None:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _joined_header(sources: Sequence[Path], headers: Sequence[Header]) -> Header:
+def _header_of_joined_results(sources: Sequence[Path], headers: Sequence[Header]) -> Header:
     first, *others = (canonical(replace(each, created="", versions={}, shard="").tree()) for each in headers)
     for source, other in zip(sources[1:], others, strict=True):
         differences = tree_changes(first, other)
