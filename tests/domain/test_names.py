@@ -45,7 +45,11 @@ def test_another_name_is_an_error(name: str) -> None:
     [
         ("toolreel_core.no_such_module", "lazy_exports('package')", ModuleNotFoundError),
         ("toolreel_core", "lazy_exports('toolreel_core')", ModuleNotFoundError),
-        ("toolreel_core", "lazy_exports('toolreel_core', instead=lambda at: LookupError(at.name))", LookupError),
+        (
+            "toolreel_core",
+            "lazy_exports('toolreel_core', instead=lambda at: LookupError(at.name))",
+            LookupError,
+        ),
     ],
 )
 def test_a_failed_import_is_an_error_that_the_package_may_replace(
