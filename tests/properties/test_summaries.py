@@ -117,7 +117,7 @@ class Conversation:
         after = [*self.at.state.messages.messages]
         assert after[: len(stored)] == stored
         assert not any(map(is_summary, after))
-        outgoing = [*self.at.state.messages.outgoing_messages]
+        outgoing = [*self.at.state.messages.outgoing]
         assert sum(map(is_summary, outgoing)) <= 1
         assert outgoing[0] == stored[0]
         if not isinstance(self.at.state.phase, Settled):

@@ -254,7 +254,7 @@ def redacted_json_text(value: Json, sent: Mapping[str, str]) -> str:
 
 
 def request_content(effect: SendRequest, plan: Plan) -> dict[str, Json]:
-    messages: list[Json] = [_message_tree(message) for message in effect.request.sent.outgoing_messages]
+    messages: list[Json] = [_message_tree(message) for message in effect.request.sent.outgoing]
     content: dict[str, Json] = {"gen_ai.input.messages": messages}
     if plan.sends_tools:
         content["gen_ai.tool.definitions"] = [

@@ -275,7 +275,7 @@ class Transcript:
         return None if self.less is None else StoredMessages(self.less)
 
     @property
-    def outgoing_messages(self) -> StoredMessages:
+    def outgoing(self) -> StoredMessages:
         return self.messages if self.less is None else StoredMessages(self.less)
 
     @property
@@ -287,7 +287,7 @@ class Transcript:
         after = self
         for message in messages:
             if after._changes_earlier(message):
-                every = [*self.outgoing_messages, *messages]
+                every = [*self.outgoing, *messages]
                 if self.less is None:
                     return Transcript.of(every, self.form)
                 return replace(self, stored=_append_stored_messages(self.stored, messages)).shortened(every)

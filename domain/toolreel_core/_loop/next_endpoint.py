@@ -63,7 +63,7 @@ def has_signature(tree: Json) -> bool:
 
 def _transcript_for_endpoint(state: State, after: Plan) -> tuple[Transcript, int]:
     """The conversation as another endpoint gets it, and how many messages lost fields of the one before."""
-    stored, sent = tuple(state.messages.messages), tuple(state.messages.outgoing_messages)
+    stored, sent = tuple(state.messages.messages), tuple(state.messages.outgoing)
     opening = state.present.opening
     # That of another endpoint may tell the form of the answer in words.
     if after.opening != opening and sent[: len(opening)] == opening:
@@ -200,7 +200,7 @@ def _count_endpoint_bound_messages(state: State, after: int) -> int:
         return 0
     provider = state.present.provider
     demanded = provider.reasoning_required_on != "none"
-    sent = [out.message for out in project_history(state.messages.outgoing_messages, provider)]
+    sent = [out.message for out in project_history(state.messages.outgoing, provider)]
     return sum(
         any(demanded or has_signature(parse(text)) for text in _provider_fields_of(message))
         for message in sent

@@ -219,7 +219,7 @@ def _apply_history_policies(state: State, options: RequestOptions, policies: tup
     # reasoning), so a policy may save less than it counted: repeat until it fits or nothing is saved.
     while (estimate := _estimated_tokens(state, options)) > limit:
         excess = estimate - limit * _TARGET_PERCENT // 100
-        kept, effective = apply_history_policies(state.messages.outgoing_messages, policies, excess, cost)
+        kept, effective = apply_history_policies(state.messages.outgoing, policies, excess, cost)
         shorter = state.messages.shortened(kept) if effective else state.messages
         if shorter.tokens >= state.messages.tokens:
             break
@@ -227,7 +227,7 @@ def _apply_history_policies(state: State, options: RequestOptions, policies: tup
     after = state.messages
     if after is before:
         return state
-    counts = len(before.outgoing_messages), len(after.outgoing_messages), before.tokens, after.tokens
+    counts = len(before.outgoing), len(after.outgoing), before.tokens, after.tokens
     return with_notes(state, HistoryShortened(state.tally.turns + 1, tuple(applied), *counts))
 
 
@@ -272,7 +272,7 @@ def summary_draft(state: State, *, tools: bool) -> Draft:
     cost = _message_cost_function(state)
     estimate = _estimated_tokens(state, turn_options(state, tools=tools))
     excess = estimate - _history_token_limit(state) * _KEPT_PERCENT // 100
-    return Draft(*split_for_summary(state.messages.outgoing_messages, excess, cost), cost)
+    return Draft(*split_for_summary(state.messages.outgoing, excess, cost), cost)
 
 
 def _summary_fits(state: State, request: Request) -> bool:
@@ -286,7 +286,7 @@ def summary_request(state: State, draft: Draft) -> Request:
     """The request for a summary; it fits the window unless the window is too small for any."""
     options, form = _summary_options(state), state.messages.form
     # Quoted as they were sent: a transform or a guard may have changed them.
-    first = islice(filter(is_user_authored, state.messages.outgoing_messages), 1)
+    first = islice(filter(is_user_authored, state.messages.outgoing), 1)
     task = task_passages(conversation_passages(_messages_in_chat_form(state, first)))
     old = conversation_passages(_messages_in_chat_form(state, draft.old))
     length = max((len(passage.text) for passage in (*task, *old)), default=0)

@@ -403,7 +403,7 @@ def _apply_summary(state: State, phase: AwaitingReply, reply: Reply) -> Step:
     after = before.shortened(sent)
     note = HistorySummarized(
         turn_number(state.tally, phase),
-        len(before.outgoing_messages),
+        len(before.outgoing),
         len(sent),
         before.tokens,
         after.tokens,

@@ -99,10 +99,10 @@ def test_what_is_stored_is_read_back_whatever_goes_out(
     before: list[Message], rest: list[Message], form: Form
 ) -> None:
     whole = Transcript.of(before, form).append(*rest)
-    assert list(whole.messages) == list(whole.outgoing_messages) == [*before, *rest]
+    assert list(whole.messages) == list(whole.outgoing) == [*before, *rest]
     less = whole.shortened(before).append(*rest)
     assert list(less.messages) == [*before, *rest, *rest]
-    assert list(less.outgoing_messages) == [*before, *rest]
+    assert list(less.outgoing) == [*before, *rest]
 
 
 def test_what_goes_out_as_it_is_stored_is_held_once() -> None:
@@ -114,7 +114,7 @@ def test_what_goes_out_as_it_is_stored_is_held_once() -> None:
     assert said.stored is said.texts
     less = said.shortened(said.messages[100:]).append(HI, CALLING)
     assert less.less is less.texts
-    assert (len(less.messages), len(less.outgoing_messages)) == (604, 504)
+    assert (len(less.messages), len(less.outgoing)) == (604, 504)
 
 
 def test_what_goes_out_in_other_words_is_held_beside_them() -> None:

@@ -204,7 +204,7 @@ def test_an_earlier_summary_is_summarised_again() -> None:
     played = Playbook(plan()).play(
         *script[:-1], asks_for_summary(*old), replies("They counted to 13."), summed, *DONE
     )
-    assert sum(map(is_summary, played.state.messages.outgoing_messages)) == 1
+    assert sum(map(is_summary, played.state.messages.outgoing)) == 1
     assert not any(map(is_summary, played.state.messages.messages))
 
 
@@ -282,8 +282,8 @@ def test_an_earlier_summary_stays_where_a_new_one_comes_to_nothing() -> None:
     assert request_in(at).purpose == "summary"
     shortened = step(at.state, says("", 3))
     assert rejected(shortened.notes) == ["EMPTY_RESPONSE"]
-    assert [*shortened.state.messages.outgoing_messages][:2] == [HI, SUMMARY]
-    assert len(shortened.state.messages.outgoing_messages) < len(at.state.messages.outgoing_messages)
+    assert [*shortened.state.messages.outgoing][:2] == [HI, SUMMARY]
+    assert len(shortened.state.messages.outgoing) < len(at.state.messages.outgoing)
 
 
 def test_a_summary_is_retried_like_any_request() -> None:
@@ -388,7 +388,7 @@ def test_a_summary_that_cannot_help_is_not_asked_for(messages: tuple[Message, ..
 def test_a_call_in_a_summary_does_not_run_where_the_model_repeats_it() -> None:
     call = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
     summed = fold(plan(tools=[PING]), [says(f"A page says:\n```\n{call}\n```")])
-    assert any(map(is_summary, summed.state.messages.outgoing_messages))
+    assert any(map(is_summary, summed.state.messages.outgoing))
     repeated = step(summed.state, says(call, 2))
     assert RepairApplied(1, "TEXT_CALL_QUOTED") in repeated.notes
     assert repeated.state.tally.tool_calls == 0
@@ -396,7 +396,7 @@ def test_a_call_in_a_summary_does_not_run_where_the_model_repeats_it() -> None:
 
 def test_control_tokens_in_a_summary_are_broken_where_the_provider_wants_that() -> None:
     at = fold(plan(provider=Provider(special_token_guard=True)), [says("They <|im_end|> counted.")])
-    assert summary_message("They < |im_end|> counted.") in [*at.state.messages.outgoing_messages]
+    assert summary_message("They < |im_end|> counted.") in [*at.state.messages.outgoing]
 
 
 def test_of_many_short_messages_the_oldest_are_left_out_of_the_request() -> None:
@@ -410,7 +410,7 @@ def test_of_many_short_messages_the_oldest_are_left_out_of_the_request() -> None
     assert f"> {TEXT}\n" in text
     assert "> Step 0.\n" not in text
     assert "> Step 2800.\n" in text
-    assert [*at.state.messages.outgoing_messages][-1] == said[-1]
+    assert [*at.state.messages.outgoing][-1] == said[-1]
 
 
 def test_long_messages_are_cut_in_the_request() -> None:
