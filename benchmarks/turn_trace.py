@@ -17,7 +17,7 @@ of a server and of your own tools. ``_jsontext`` and ``_config_checks`` are left
 given: every part of the core calls these building blocks, and you need not read them to follow a turn.
 
 Found with Python 3.11 on 2026-11-29, plain: a turn visits 34 modules in 12 folders, and a
-reply 21 modules in 7 folders.
+reply 23 modules in 8 folders.
 """
 
 from __future__ import annotations
