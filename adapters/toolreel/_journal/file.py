@@ -419,9 +419,8 @@ class ReopenedJournal(_OpenJournal):
         super().__init__(path, known_secrets, durable=durable)
         if not self._part.exists():
             try:
-                parse_unclosed_journal(
-                    path.read_bytes(), path
-                )  # raises a clear error before anything is changed
+                # Raises a clear error before anything is changed.
+                parse_unclosed_journal(path.read_bytes(), path)
             except OSError:
                 read_journal(path)  # says what is wrong
                 raise
