@@ -200,9 +200,8 @@ class Progress:
     def cancel(self, stopped: BaseException, reason: str) -> None:
         if isinstance(stopped, Exception) or isinstance(self.at.state.phase, Settled):
             return
-        passed = self._count_new_elapsed_ms(
-            self._now()
-        )  # since the last effect ended: that of what is cancelled
+        # Since the last effect ended: that of what is cancelled.
+        passed = self._count_new_elapsed_ms(self._now())
         try:
             record(self._journal, None, CancelRequested(reason), Lap(passed, passed))
         except Exception as error:  # noqa: BLE001 - it must not take the place of what stopped the run

@@ -171,7 +171,7 @@ class _Checker:
             self.add(path, "leak", f"line {leak.line}: {leak.kind}")
 
     def _add_unreadable(self, path: Path, error: ToolreelError) -> None:
-        is_other = "this toolreel reads version" in str(error)  # as check_version says it
+        is_other = "this toolreel reads version" in str(error)  # as check_format_version says it
         self.add(path, "version" if is_other else "unreadable", str(error))
 
     def _check_cassette(self, path: Path) -> Session | None:

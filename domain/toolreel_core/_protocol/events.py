@@ -229,7 +229,7 @@ class UserSpoke:
     def __post_init__(self) -> None:
         _clean_text_fields(self, "content")
         if self.parts and self.content != parts_text(self.parts):
-            raise ConfigError("content: it differs from the text of the parts; write user_spoke(parts)")
+            raise ConfigError("content: it differs from the text of the parts; make it all the text in them")
 
     def __repr__(self) -> str:
         return brief_repr(self, "parts")

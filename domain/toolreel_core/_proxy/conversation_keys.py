@@ -58,9 +58,8 @@ def keys_after_each_message(key: Key, entries: Iterable[Json]) -> list[Key]:
         role = "system" if entry.get("role") == "developer" else entry.get("role")
         calls = [*map(as_tree, list_at(entry, "tool_calls"))]
         said: Json = [*map(_call_without_id, calls)] if calls else _text_or_parts(entry)
-        message = _json_bytes_with_sorted_keys(
-            {"role": role, "said": said}
-        )  # the names of recordings come of it
+        # The names of recordings come of it.
+        message = _json_bytes_with_sorted_keys({"role": role, "said": said})
         ids = _json_bytes_with_sorted_keys([entry.get("tool_call_id"), *(call.get("id") for call in calls)])
         exact, alike = sha256(exact + message + ids).digest(), sha256(alike + message).digest()
         keys.append(Key(exact.hex(), alike.hex()))
