@@ -20,7 +20,7 @@ from threading import Thread
 import pytest
 
 from tests.replay import killed
-from toolreel._journal import Recorded, parse_journal, part_path, read_journal
+from toolreel._journal import Recorded, parse_unclosed_journal, part_path, read_journal
 from toolreel._replay import retrace
 from toolreel.testing import calling, saying
 from toolreel_core._jsontext import canonical
@@ -121,8 +121,7 @@ def left(folder: Path) -> Recorded | None:
     path = folder / f"{killed.NAME}.journal.jsonl"
     path = path if path.exists() else part_path(path)
     data = path.read_bytes() if path.exists() else b""
-    whole = data[: data.rfind(b"\n") + 1]
-    return parse_journal(whole.decode()) if whole else None
+    return parse_unclosed_journal(data, path)[0] if b"\n" in data else None
 
 
 def completed_calls(recorded: Recorded) -> set[str]:

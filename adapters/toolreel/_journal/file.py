@@ -73,8 +73,11 @@ else:
         return True
 
 
-ROOM = b" " * 1023 + b"\n"
-"""What stands after the last line of a journal that is being written."""
+ROOM = b" " * 1024
+"""What stands after the last line of a journal that is being written.
+
+It has no line end, which would make a whole line of what a kill in the middle of a write leaves before it.
+"""
 
 _CAN_RENAME_OPEN_FILES = os.name == "posix"
 """Windows cannot rename an open file."""

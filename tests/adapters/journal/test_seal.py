@@ -98,6 +98,18 @@ def test_a_seal_is_taken_off_and_put_on_again(text: str, ending: bytes, tmp_path
     assert [*tmp_path.iterdir()] == [path]
 
 
+@pytest.mark.parametrize("written", [10, 1_022, 1_023, 1_024, 3_000])
+def test_a_line_that_a_kill_cut_within_the_room_or_beyond_is_not_taken_for_a_line(
+    written: int, tmp_path: Path
+) -> None:
+    path, line = tmp_path / "cut.journal.jsonl", b'{"n":1,"event":{"content":"' + b"y" * 4_000
+    part_path(path).write_bytes(RECORDED[0].encode() + line[:written] + ROOM[written:])
+    with ReopenedJournal(path) as journal:
+        assert journal.cut is not None
+        assert journal.cut.read_bytes() == line[:written] + b"\n"
+    assert read_journal(path).text == RECORDED[0]
+
+
 def test_a_journal_that_does_not_fit_its_seal_is_named_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "kept.journal.jsonl"
     lines = seal_text(RECORDED[0]).splitlines(keepends=True)
