@@ -35,7 +35,7 @@ def form(example: dict[str, Any]) -> dict[str, str]:
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Nothing."""
 
 

@@ -126,9 +126,9 @@ def p_value_of_mean(values: Sequence[float], mean: float = 0.5) -> float:
 def _lower_bound(values: Sequence[float], alpha: float) -> float:
     """Where the share is half of alpha; nothing is above the highest value."""
     highest = max(values)
-    if highest <= 2 * _EDGE:
+    if highest < _EDGE:  # so is the bound; the squares of far smaller values would be 0
         return 0.0
-    share, inside = cluster_mean_cdf(values), (_EDGE, highest - _EDGE)
+    share, inside = cluster_mean_cdf(values), (0.0, highest)
     found = root_scalar(lambda mean: share(mean) - alpha / 2, method="brentq", bracket=inside, xtol=_EDGE)
     return round(float(found.root), _DIGITS)
 

@@ -176,9 +176,10 @@ class _Calls:
 
     def add_delta(self, value: Json) -> None:
         for place, fragment in enumerate(self._fragments(_call_entries(value), again=False)):
-            # A call may be sent a second time under its own id, whatever index it has now.
+            # A call may be sent a second time under its own id, whatever index it has now. Under an id that
+            # came with its name alone, equal arguments are those of another call.
             again = self._named.get(fragment.id)
-            if again is None or not again.is_repeated_by(fragment):
+            if again is None or again.id != fragment.id or not again.is_repeated_by(fragment):
                 self._call_of_fragment(fragment, place).add_fragment(fragment)
 
     def add_whole_calls(self, entries: Sequence[Json]) -> None:

@@ -152,6 +152,9 @@ def _read_parameter(
     text, closed = source.text[begin : end[0]], end[0] < end[1] and groups.get("value") != ""
     if not closed:  # then a leaked line break belongs to the tag that is missing
         text = text.removesuffix("\\n")
+        # So does one before the value, if others before tags show that it is not the value's ("\\network").
+        if groups.get("value") == "" and source.find("\\n<", 0) >= 0:
+            text = text.removeprefix("\\n")
     value: Json = text
     if kind := _KIND.search(said):
         value = text if "true" in kind[0] or kind["type"] == "string" else decode_json(text)

@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -65,6 +65,8 @@ def test_a_better_result_never_has_a_lower_bound_and_the_order_says_nothing(
 
 
 @given(RATES)
+@example([3.872446327848866e-12])
+@example([1e-300])
 def test_the_mean_is_inside_and_no_sample_is_taken_for_everything(rates: Sequence[float]) -> None:
     low, high = mean_bounds(rates)
     assert low - 1e-9 <= sum(rates) / len(rates) <= high + 1e-9
