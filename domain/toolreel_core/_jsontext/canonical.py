@@ -39,6 +39,7 @@ _Value = TypeVar("_Value")
 _Error = TypeVar("_Error")
 
 _SAMPLE = 40
+"""Characters of a text that an error shows."""
 
 _SURROGATE_ESCAPE = lazy_pattern(r"\\u[dD][89a-fA-F]")
 """The escape of a surrogate; only a text with one can have half a pair."""
@@ -56,6 +57,7 @@ _MAKE_ENCODER: Any = getattr(json.encoder, "c_make_encoder", None)
 """The C encoder, made once: ``JSONEncoder.encode`` makes one per value, which costs more than most values."""
 
 
+# The C encoder takes its arguments by position; the first, `None`, leaves out the search for cycles.
 _pieces: Callable[[Json, bool], Iterable[str]] = (
     _MAKE_ENCODER(None, _ENCODER.default, encode_basestring, None, ":", ",", False, False, False)
     if _MAKE_ENCODER
@@ -82,6 +84,7 @@ def canonical(value: Json) -> JsonText:
     :raises TypeError: if the value is not JSON
     """
     try:
+        # `False` is the level of indentation for the C encoder, and `_one_shot` for Python's.
         return JsonText("".join(_pieces(value, False)))
     except RecursionError:  # only the Python encoder reports a circular reference as such
         return JsonText(_ENCODER.encode(value))
@@ -199,6 +202,7 @@ def canonical_without_non_finite(value: Json) -> JsonText:
 def _decode_json(
     text: str, decoder: json.JSONDecoder, max_depth: int, *, with_halves: bool = False
 ) -> Result[Json, str]:
+    # Escaped surrogates are replaced only after decoding, which joins the pairs among them.
     text = encodable_text(text)
     if is_nested_deeper(text, max_depth):
         return Failure(f"nested deeper than {max_depth} levels")
@@ -292,8 +296,10 @@ def chained_digest(before: str, *parts: str) -> str:
 
 
 def chained_part_digest(before: str, part: str) -> str:
+    """The digest of a growing sequence, from the digest so far and that of the new part."""
     return sha256((before + part).encode()).hexdigest()
 
 
 def linked_digest(before: bytes, data: bytes) -> bytes:
+    """The same chain as :func:`chained_digest`, with its digests as bytes."""
     return sha256((before.hex() + sha256(data).hexdigest()).encode()).digest()

@@ -102,13 +102,15 @@ _ESCAPE = lazy_pattern(
 _JSON_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 # A backslash before a line break continues the line in Python and JavaScript.
 _LOOSE_ESCAPES = {"'": "'", "`": "`", "\n": ""}
-# The look-ahead keeps `1.2.3` and `2024-01-01x` from being read as a number with something behind it.
 # Some groups are not possessive: before Python 3.11.5 (Debian 12 has 3.11.2), such a group that fails within
 # keeps what it has read, so that `5.6e` would be a number (python/cpython#106052).
 _JSON_NUMBER = lazy_pattern(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
+# The look-ahead keeps `1.2.3` and `2024-01-01x` from being read as a number with something behind it.
 _NUMBER = lazy_pattern(r"[-+]?(?:\d[\d_]*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?(?![\w.])")
 _UNFINISHED = lazy_pattern(r"[-+.\w]++\Z")
+"""A word or number that ends with the text, and so may have been cut."""
 _BARE = lazy_pattern(r"[^,{}\[\]()<>\"']++")
+"""A value without quotes, as Gemma writes it."""
 _KEY = lazy_pattern(r"(?:[^\W\d]|\$)[\w$]*+")
 _WORD = lazy_pattern(r"-?[^\W\d]\w*+")
 _PREFIX = lazy_pattern("[rRuU](?=[\"'])")
@@ -129,10 +131,7 @@ class SearchedText:
     )
 
     def search(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
-        """The next match of a pattern without look-behind: it may have been found from an earlier start.
-
-        :param pattern: without look-behind, because a match may have been found from an earlier start
-        """
+        """The next match of a pattern; the last match of each is remembered, and serves starts before it."""
         searched_from, found = self._matches.get(pattern, (len(self.text) + 1, None))
         if searched_from <= start and (found is None or start <= found.start()):
             return found
@@ -267,6 +266,7 @@ def partial_value(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
     try:
         _Reader(SearchedText(body), start.end(), style).read_value(found.append, max_depth)
     except _NoValueError:
+        # Only the first item counts: what was read before the error, if anything was.
         found += [None]
     return without_non_finite_numbers(found[0])
 
@@ -294,6 +294,7 @@ class _Reader:
 
     def skip_blanks(self) -> None:
         text, begin = self.text, -1
+        # Slices, here and below, because an index raises at the end of the text.
         while self.at > begin and text[self.at : self.at + 1] not in _SIGNS:
             begin = self.at
             self.at = end_of_match(_JSON_BLANKS, text, begin)
@@ -342,6 +343,7 @@ class _Reader:
         for begin in self.item_positions(closer):
             key = self.read_key(loose=loose)
             self.skip_blanks()
+            # At the end of the text the slice is empty, and every string holds the empty one.
             if (self.text[self.at : self.at + 1] or " ") not in colons:
                 raise self.no_value_error(self.at)
             self.at += 1
@@ -420,6 +422,7 @@ class _Reader:
         if code in _JSON_ESCAPES:
             return _JSON_ESCAPES[code]
         if code[0] == "u" and len(code) > 1:
+            # The reader of JSON joins the two halves of a pair.
             return str(json.loads(f'"{escape[0]}"'))
         point = int(code[1:], 16) if len(code) > 1 else -1
         known = 0 <= point <= _LARGEST

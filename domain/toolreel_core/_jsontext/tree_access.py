@@ -34,6 +34,7 @@ _TYPES: Mapping[type, str] = {
 
 
 def json_type(value: Json) -> str:
+    # By the exact class, since a bool is also an int; objects have several classes, among them pmap.
     return _TYPES.get(type(value), "object")
 
 
@@ -61,6 +62,7 @@ def value_at_json_pointer(root: Json, pointer: str) -> Json:
             plain = step.isascii() and step.isdigit() and len(step) < _LONG_INDEX
             root = root[int(step)] if plain and int(step) < len(root) else None
         else:
+            # RFC 6901: `~1` first, so that `~01` means `~1` and not a slash.
             root = as_tree(root).get(step.replace("~1", "/").replace("~0", "~"))
     return root
 
@@ -108,7 +110,7 @@ _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 
 
 def json_text(value: object, name: str) -> JsonText:
-    """The canonical text of a value; an error says which part of what ``name`` calls it is no JSON.
+    """The canonical text of a value; an error says which part of what ``name`` calls it is not JSON.
 
     :param name: name of the whole value in errors, such as ``options``
     """

@@ -39,7 +39,7 @@ class Offered:
     """The schemas without references, as far as one of their parameters was read."""
 
     def resolve_name(self, raw: str) -> str:
-        """The tool that a name means; a namespace is removed if the rest exists, nothing else is changed."""
+        """The tool that a name means, without quotes, and without a namespace if the rest exists."""
         name = raw.strip(" \t\r\n\"'`")
         for namespace in _NAMESPACES:
             if (rest := name.removeprefix(namespace)) in self.names:
@@ -67,6 +67,7 @@ class Source(SearchedText):
     """Whether the text was truncated, so that an unclosed call may be incomplete."""
 
     def of(self, text: str) -> Source:
+        # Only whole messages are read in parts, and none of them is truncated.
         return Source(text, self.offered, self.enabled, cut=False)
 
     def enabled_dialect(self, *dialects: str) -> str:
@@ -77,6 +78,7 @@ class Source(SearchedText):
 Made: TypeAlias = Callable[[str, Mapping[str, Json]], bool]
 """Whether a call of this name with these arguments was made, so that a text may report it."""
 
+# As for structured calls, where `max_argument_depth` is 64 by default.
 MAX_DEPTH = 64
 
 Rejection: TypeAlias = Literal[

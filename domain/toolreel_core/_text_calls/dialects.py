@@ -93,7 +93,10 @@ _THINK = lazy_pattern(
     re.IGNORECASE,
 )
 """Openers of reasoning, which count at the head of a text, and closers, which count anywhere."""
+# The decoders take long to import, so a plain answer must not need them. `=` is in `to=`, which may be all
+# that is left of a Harmony header; `✿` and `◁` begin marks of Qwen-Agent and tags of reasoning.
 _DRAWN = frozenset("<[{=✿◁")
+# How a message in a bare dialect can begin: a cheap look before all of them are tried.
 WHOLE = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
 
 

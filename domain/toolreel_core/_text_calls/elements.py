@@ -49,13 +49,16 @@ from toolreel_core._text_calls.payloads import (
 BAR = "[|｜‖]{1,2}"
 """The fullwidth bar, or an ASCII or double bar in its place, possibly twice (lsdefine/GenericAgent#804)."""
 
+# GigaChat 3.5 writes `GCML`, and DeepSeek V4.1 a blank behind the token.
 DSML = rf"{BAR}(?:DSML|GCML){BAR}[ ]?"
 
 NAMESPACE = rf"(?:\w{{1,40}}:|{DSML})?"
 
+# Up to four attributes may precede the name; all is bounded, as a text may hold many unclosed tags.
 _OTHER = r"""(?!name\b|tool\b|key\b)\w{1,40}[ ]*=[ ]*(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
 ATTRIBUTE = (
     rf"""(?:[ ]*=[ ]*|(?P<lead>(?:[\sĠĊ]+{_OTHER}){{0,4}})[\sĠĊ]+(?:name|tool|key)[ ]*=[ ]*)"""
+    # A name without quotes also ends where JSON begins: `<function=f{"a": 1}` lacks its `>`.
     r"""(?:"(?P<double>[^"<>\n]{0,200})"|'(?P<single>[^'<>\n]{0,200})'|(?P<plain>[^\s"'<>/{\[,]{1,200}))"""
     r"""(?P<rest>[^<>\n{]{0,200}?)"""
 )
@@ -74,6 +77,7 @@ _LEAK = lazy_pattern(">[ĠĊ]|[ĠĊ]<|<(?:function|param)[ĠĊ]")
 _LEAKED = str.maketrans("ĠĊ", " \n")
 """Blanks and line breaks as MiniCPM's tokenizer leaks them."""
 _REST = lazy_pattern(r"(?:<(?:\|open\|>)?[^<>]*)?\Z")
+"""The end of a text, with at most the beginning of a tag before it."""
 
 
 def _read_element(
@@ -100,6 +104,7 @@ def _read_element(
     while close := spelled.closing.match(source.text, end):  # it may be repeated
         closed, end = close.end(), skip_blanks(source.text, close.end())
     known = name in source.offered.names and source.offered.has_required_arguments(name, given)
+    # The end of the element around a call ends it; without arguments only if the tool needs none.
     if closed < 0 and _WRAPPING.match(source.text, at) and (given or known):
         closed = at
     last = _REST.match(source.text, at) is not None
@@ -121,6 +126,7 @@ def _read_parameters(
             return pair
         key, value, at, closed = pair
         repeated, lax = repeated or key in given, lax or not closed
+        # A key that comes twice, where a closer is lost, may be markup in a value: nobody knows which.
         if repeated and lax:
             return reject_up_to_balancing_tag(source, begin, tags)
         given[key] = value
@@ -135,12 +141,14 @@ def _read_parameter(
         return None
     groups = opening.groupdict()
     key, begin, said = name_in_tag(opening).strip(), opening.end(), f"{groups.get('lead')} {groups['rest']}"
+    # A second `<tool_call>` opens a key only if the tool has that parameter; else it opens the next call.
     if groups.get("again") and key not in source.offered.parameters(name):
         return None
     if said.endswith("/"):
         return key, "", skip_blanks(source.text, begin), True
     schema = source.offered.parameter(name, key)
     data = _CDATA_BEGIN.match(source.text, begin)
+    # In CDATA, and in strings of an object or array, a closing tag is text.
     behind = source.find("]]>", data.end()) if data else end_of_object_or_array(source, begin, schema)
     end = (
         None
@@ -149,6 +157,7 @@ def _read_parameter(
     )
     if end is None:
         return rejected_reading("truncated", len(source.text))
+    # A value whose own opener is lost counts as not closed: it may be a part of something else.
     text, closed = source.text[begin : end[0]], end[0] < end[1] and groups.get("value") != ""
     if not closed:  # then a leaked line break belongs to the tag that is missing
         text = text.removesuffix("\\n")
@@ -213,6 +222,7 @@ def function_tag_call(source: Source, start: int, _end: int) -> Reading | None:
     opening = FUNCTION.match(source.text, start)
     if opening is None:
         return None
+    # The spelling decides only which dialect the call is said to be in.
     spelled = _AS_PARAM if re.search(r"\sname", opening[0]) else _AS_XML
     return _read_element(source, opening, spelled, _AS_JSON)
 
@@ -222,8 +232,10 @@ def element_call(block: Block, source: Source, start: int, _end: int) -> Reading
     return _read_element(source, opening, block, block) if opening else None
 
 
+# A checkpoint of Hunyuan has one on every tag: `<tool_call:opensource>`.
 SUFFIX = r"(?::[^<>\s]{1,40})?"
 
+# LongCat and K2-Horizon put a prefix before these tags, too: `<longcat_arg_key>`, `<ifm|arg_key>`.
 _P = r"(?:\w{1,20}[_:|])?"
 _GAP = r"(?:\s|\\n)*+"
 _NAME = lazy_pattern(
@@ -242,7 +254,7 @@ _PAIR = lazy_pattern(
     rf"(?P<rest>{_GAP}<{_P}arg_type{SUFFIX}>[^<]{{0,40}}</{_P}arg_type{SUFFIX}>)?"
     rf"(?P<value>(?:{_GAP}<{_P}arg_value{SUFFIX}>)?)"
 )
-"""A key, up to its value; GLM sometimes opens it with a second ``<tool_call>``, or the opener is lost."""
+"""A key, up to its value; its opener may be lost, or a second ``<tool_call>`` (getsigit/sigit#95)."""
 _BLANKS = lazy_pattern(_GAP)
 """White space, also as an escape: some servers send the two characters."""
 _CALL_CLOSE = lazy_pattern(rf"</{_P}tool_call{SUFFIX}>", re.IGNORECASE)
@@ -262,6 +274,7 @@ _PAIRS = Tags(
     _ARG_TAGS,
 )
 _WORD_REST = lazy_pattern(r"\\?[\w.-]*(?:<[^<>]*)?\Z")
+"""The same behind a word, of which more may be missing."""
 
 
 def arg_key_call(source: Source, at: int, dialect: str) -> Reading | None:
@@ -275,6 +288,7 @@ def arg_key_call(source: Source, at: int, dialect: str) -> Reading | None:
         return None
     raw, at = head["name"], head.end()
     if not head["sep"] and _KEY_END.match(source.text, at):  # the opener of the first key is lost
+        # Name and key are glued: the longest offered name that they begin with is meant.
         raw = max(filter(raw.startswith, source.offered.names), key=len, default="")
         if not raw:
             return rejected_reading("malformed", source.end_of_next_match(_CALL_CLOSE, at))
@@ -291,6 +305,7 @@ def arg_key_call(source: Source, at: int, dialect: str) -> Reading | None:
             "malformed" if lost else "truncated", source.end_of_next_match(_CALL_CLOSE, at)
         )
     close = _CALL_CLOSE.match(source.text, at)
+    # A bare word is a call only if it names a tool and is closed, because prose names the tag as well.
     if not given and not head["sep"] and not (name in source.offered.names and close):
         return None
     closed = end_of_match(_CLOSES, source.text, close.end()) if close else -1
@@ -352,6 +367,7 @@ def _with_interpreter_code(source: Source, reading: Reading | None, block: Block
     incomplete = Reading(len(source.text), tuple(others), ("truncated",))
     opening = _CODE.match(source.text, reading.end)
     if opening is None:
+        # 80 characters hold the longest closing tag, with its suffix.
         closed = _BLOCK_CLOSED.search(source.text[: reading.end][-80:])
         waiting = source.cut and not closed and _BEGUN.match(source.text, reading.end)
         return incomplete if waiting else rejected_if_tags_follow(source, reading, _CODE_TAGS)
@@ -379,6 +395,7 @@ _XTML_TAGS = Tags(
     lazy_pattern(r"<\|close\|>argument<\|sep\|>"),
     _ARGUMENT,
     _ARGUMENT,
+    # A closer of an argument may lack its first token (can1357/oh-my-pi#8495).
     lazy_pattern(r"(?P<opens><\|open\|>call\b)|<\|(?:open|close)\|>(?:argument|call|json)|argument<\|sep\|>"),
 )
 
@@ -422,6 +439,7 @@ def minimax_m3_call(source: Source, start: int, _end: int) -> Reading | None:
         return None
     name = source.offered.resolve_name(opening["name"])
     parameters = {key: source.offered.parameter(name, key) for key in source.offered.parameters(name)}
+    # Without `additionalProperties`, an element that is not a parameter would be typed by its looks.
     schema: Json = {"properties": parameters, "additionalProperties": False}
     inside = _element_content(source, opening.end(), "invoke", schema, MAX_DEPTH)
     if inside is None:
@@ -441,6 +459,7 @@ def _element_content(source: Source, at: int, name: str, schema: Json, depth: in
     members: dict[str, Json] = {}
     items: list[Json] = []
     while tag := source.search(_M3_TAG, at):
+        # Text next to elements: nobody knows which of both is the value.
         if (members or items or not tag["close"]) and source.text[at : tag.start()].strip():
             return None
         if tag["close"]:

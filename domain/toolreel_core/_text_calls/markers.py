@@ -91,6 +91,7 @@ _TAGS = (
     "invoke_xml",
 )
 
+# A closer that is a look-ahead ends a block and leaves that marker to be read; `(?!)` never matches.
 OPENERS: Mapping[str, Opener] = {
     "seed": Opener("<seed:tool_call>", ("seed_xml",), tool_call_block),
     "ifm": Opener(r"<ifm\|tool_call>", ("ifm_xml",), tool_call_block),
@@ -147,6 +148,7 @@ OPENERS: Mapping[str, Opener] = {
     ),
     "message": Opener(r"<\|(?:start|channel)\|>", ("harmony", "invoke_xml"), message_with_header),
     "addressed": Opener("to=", ("harmony", "invoke_xml"), message_with_bare_recipient),
+    # `content_invoke…` is the opener `inkling`, and `content_model_end…` a token of `SPECIAL`.
     "content": Opener(r"<\|content_(?!invoke|model_end)\w{1,40}\|>", ("inkling_blocks",), inkling_block),
     "tool_call_start": _block_opener(
         r"<\|tool_call_start\|>",
@@ -176,6 +178,7 @@ OPENERS: Mapping[str, Opener] = {
     "tools_prefix": _block_opener(
         r"<\|tools_prefix\|>", r"<\|tools_suffix\|>", "apertus_json", envelopes=calls_by_tool_name_key
     ),
+    # SGLang expects a blank between the tokens, vLLM none.
     "plugin": _block_opener(r"<\|action_start\|>\s{0,9}<\|plugin\|>", r"<\|action_end\|>", "internlm_plugin"),
     "gigachat": _block_opener(
         r"(?:function call<\|role_sep\|>|<\|function_call\|>)", r"<\|message_sep\|>", "gigachat_fc"
@@ -189,9 +192,11 @@ OPENERS: Mapping[str, Opener] = {
 (``seed``, ``ifm`` and ``longcat`` before ``tool_call``, ``steptml`` and ``dsml`` before ``invoke``)."""
 
 HEADLESS: Mapping[str, re.Pattern[str]] = {
-    # Some write a word in a line of its own: `leton` instead of `<tool_call>`.
+    # A word in a line of its own may be all that is left: `leton` (NousResearch/hermes-agent#35129).
     "tool_call": lazy_pattern(r"\s*(?:(?P<word>[a-z]{1,20})[ \t]*\n\s*)?(?=\{)"),
+    # A router stripped Kimi's openers (typeclaw/typeclaw#344).
     "call_begin": lazy_pattern(r"(?=\s*[^<>\n]{1,200}<\|tool_call_argument_begin\|>)"),
+    # A small Gemma 4 forgot the opener and `call:` (mattn/tensai#217).
     "gemma4": lazy_pattern(r"(?=\s*(?:call:[ ]*)?[\w.:-]{1,200}\{)"),
 }
 """The openers that may be missing at the head of a message, and what is there instead."""
@@ -213,7 +218,9 @@ def calls_without_opener(source: Source, key: str) -> Reading | None:
             or not reading.calls
             or reading.rejected
             or not all(call.name in source.offered.names for call in reading.calls)
+            # 80 characters hold the longest closer, with its suffix.
             or not _CLOSED.search(source.text[: reading.end][-80:])
+            # A word such as `example` is a label, not a garbled tag.
             or (word and lead_in_kind(word) != "announced")
         ):
             return None
@@ -229,6 +236,7 @@ WRAPPER = lazy_pattern(
     rf"|(?:{TAG_TOKEN})?</?{_NAMESPACE}(?:function_calls?|tool_?calls?|calls|tool|tool_use)"
     r"(?::[^<>\s]{1,40})?\s*>"
     r"|</(?:\w{1,40}:)?(?:function|invoke|parameter|xai:function_call)\b[^<>\n]{0,20}>"
+    # Step-3 writes `function` and a separator before its elements.
     rf"|<{BAR}tool[▁_ ]calls?[▁_ ](?:begin|end){BAR}>(?:function<{BAR}tool[▁_ ]sep{BAR}>)?"
     r"|<\|tool_calls?(?:_section_begin|_section_end|:end)?\|>|<\|/tool_call\|>"
     r"|<\|plamo:\w{1,40}:plamo\|>|<\|(?:open|close)\|>(?:tools|calls?)[^<>]{0,80}<\|sep\|>"
@@ -243,11 +251,13 @@ SPECIAL = lazy_pattern(
     r"|message_sep|role_sep|message_model|end_message|content_model_end_sampling|end_of_turn|end_of_msg"
     r"|(?:START|END)_(?:RESPONSE|TEXT)|(?:START|END)_OF_TURN_TOKEN|CHATBOT_TOKEN|flush|calls|content"
     r"|observation|assistant_(?:start|end)|inner_suffix|ifm\|im_(?:start|end)|plamo:\w{1,20}"
+    # Kimi K3's tag `<|close|>response<|sep|>` fits between the bars of a token.
     r"|close\|>(?:response|think|message)\w{0,9}<\|sep)\|>"
     r"|<\|(?:im_start|begin)\|>(?:assistant)?|<\|start_header_id\|>\w{0,20}<\|end_header_id\|>"
     rf"|<{BAR}end▁of▁sentence{BAR}>"
     r"|<\|start_of_role\|>\w{0,20}<\|end_of_role\|>|<｜hy_\w{1,20}(?::[^<>\s]{1,40})?｜>"
     r"|</?s>|<eos>|<seed:eos>|<turn\|>|<(?:start|end)_of_turn>(?:model)?"
+    # ERNIE and Hunyuan wrap answers in tags, Apriel in brackets; `[e~[` and `]~b]ai` are of MiniMax.
     r"|</?(?:response|answer)(?::[^<>\s]{1,40})?>|\[(?:BEGIN|END) FINAL RESPONSE\]"
     r"|\[e~\[|\]~!?b[\[\]]?\w{0,9}",
     re.IGNORECASE,
@@ -259,10 +269,12 @@ _RESULT = (
     r"|start_function_response)(?::[^<>\s]{1,40})?(?:\s[^<>\n]{0,200})?>"
     r"|<\|(?:tool_response|START_TOOL_RESULT|tool_output)\|?>|\[TOOL_RESULTS\]"
     rf"|<{BAR}tool▁outputs?▁begin{BAR}>"
+    # `(?<![^\n])` is the start of a line: as a part of `_MARKER`, this has no flag MULTILINE.
     r"|✿RESULT✿|(?<![^\n])Observation:"
 )
 """Openers of tool results; after a call in the same text, the model invented the result."""
 
+# Tokens and wrappers come last, because `WRAPPER` matches openers, too.
 _MARKERS = {
     **QUOTATIONS,
     "think": THOUGHTS,
@@ -280,6 +292,7 @@ def marker_match_at(text: str, start: int) -> re.Match[str] | None:
 
 
 # A cheap search, which makes plain text fast; each place that it finds is then compared with the markers.
+# A marker that begins in none of these ways is never found.
 SIGNS = lazy_pattern(
     r"<[\w|｜‖!/]|\[[TBEe/cCqQ]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>|\\begin\{|#\+[bB]"
     r"|functools\[|function call<|to=|Observation:"

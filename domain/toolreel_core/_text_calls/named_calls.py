@@ -51,6 +51,7 @@ from toolreel_core._text_calls.payloads import (
     typed_value,
 )
 
+# The map of arrows is from RooCodeInc/Roo-Code#11187.
 _MAP = lazy_pattern(r"\{\s*tool\s*=>")
 _HEAD = lazy_pattern(r'\{\s*tool\s*=>\s*"(?P<name>[\w.:-]{1,200})"\s*,\s*args\s*=>\s*\{')
 _OPTION = lazy_pattern(
@@ -73,6 +74,7 @@ def bracket_call(block: Block, source: Source, _start: int, end: int) -> Reading
     given: dict[str, Json] = {}
     while option := _OPTION.match(source.text, at):
         key = option["key"]
+        # The map then does not end here, and the call is malformed.
         if key in given or key not in source.offered.parameters(name):
             break
         given[key] = option["text"] if option["text"] is not None else decode_json(option["plain"])
@@ -84,6 +86,7 @@ def bracket_call(block: Block, source: Source, _start: int, end: int) -> Reading
 
 
 _QUOTED = r"""(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
+# As in diegosouzapw/OmniRoute#3275 and Extra-Chill/data-machine#2436.
 NAMED_TAG = rf"<tool(?:_call)?(?:\s+(?:name|id)\s*=\s*{_QUOTED}){{1,2}}\s*>(?=\s*{{)"
 
 _TAG = lazy_pattern(r"<(\w+)")
@@ -103,7 +106,7 @@ _CLOSED = lazy_pattern(r"</tool(?:_call)?\s*>\Z", re.IGNORECASE)
 
 
 def call_named_by_attribute(source: Source, start: int, end: int) -> Reading | None:
-    """The call of an offered tool that an attribute names; one of another tool is no call."""
+    """The call of an offered tool that an attribute names; ``None`` for any other tool."""
     opening = source.text[start:end]
     given = [(found["key"].lower(), found["value"][1:-1]) for found in _ATTRIBUTE.finditer(opening)]
     attributes = dict(given)
@@ -113,6 +116,7 @@ def call_named_by_attribute(source: Source, start: int, end: int) -> Reading | N
     tag = _TAG.findall(opening)[0].lower()
     begin = skip_blanks(source.text, end)
     reading = call_with_given_name(source, begin, name, _NAMED[tag], attributes.get("id", ""))
+    # Without its closer, the object may not be the whole call.
     if reading.calls and not _CLOSED.search(source.text[begin : reading.end][-80:]):
         return rejected_reading("truncated" if source.cut else "malformed", reading.end)
     return rejected_if_tags_follow(source, reading, _LEFT[tag])
@@ -130,6 +134,8 @@ CALL_BEGIN = rf"<{BAR}tool[▁_ ]call[▁_ ]begin{BAR}>"
 _SEP = rf"<{BAR}tool[▁_ ]sep{BAR}>"
 _NAME = r"\s*+(?P<name>[^\s<>{}`\"']{1,200}+)\s*+"
 
+# The look-behind, here and in `_DEEPSEEK_HEAD`, keeps blanks out of the lazy part: otherwise it could end at
+# each of a run of blanks, in quadratic time.
 _KIMI_HEAD = lazy_pattern(r"\s*+(?P<id>[^<>\n]{1,200}?)(?<!\s)\s*+<\|tool_call_argument_begin\|>")
 _KIMI_COUNT = lazy_pattern(r":\d+\Z")
 _KIMI_COUNTER = lazy_pattern(r"(?:call_?|functions\.)?:?\d+")
@@ -148,6 +154,7 @@ _DEEPSEEK_HEAD = lazy_pattern(
 _DEEPSEEK = Block(
     ("deepseek_v31", "deepseek_v3"),
     lazy_pattern(CALL_BEGIN),
+    # A call includes its own end, but not the end of the section, which `WRAPPER` removes.
     closing_tag_pattern(_END.replace("calls?", "call"), rf"(?={_END})"),
 )
 _DEEPSEEK_3 = replace(_DEEPSEEK, dialects=("deepseek_v3", "deepseek_v31"))
@@ -193,6 +200,7 @@ def call_after_head(
 
 def mistral_calls(block: Block, source: Source, start: int, end: int) -> Reading | None:
     """``[TOOL_CALLS]`` before a list of envelopes, or before a name and its arguments."""
+    # Other brackets behind the marker are prose or tokens, not a list of envelopes.
     if source.text.startswith(("[{", "{", "[ ", "[\n"), skip_blanks(source.text, end)):
         return enveloped_calls(block, source, start, end)
     return call_after_head(_MISTRAL, block, source, start, end)
@@ -210,6 +218,7 @@ def _call_after_kimi_id(source: Source, head: re.Match[str]) -> Reading | None:
     """A call whose id has its name (``functions.ping:0``); with a counter, the arguments select the tool."""
     call_id = head["id"]
     if _KIMI_COUNTER.fullmatch(call_id):
+        # A placeholder, because a call without a name is invalid.
         reading = call_with_given_name(source, head.end(), "?", _KIMI, call_id)
         if not reading.calls:
             return reading
@@ -217,6 +226,7 @@ def _call_after_kimi_id(source: Source, head: re.Match[str]) -> Reading | None:
         given, offered = as_tree(parse(call.arguments)), source.offered
         tools = offered.names & offered.schemas.keys()
         fitting = [name for name in tools if given.keys() <= offered.parameters(name).keys()]
+        # If several tools take these keys, which of them is meant is a guess, as SGLang makes it.
         if len(fitting) != 1:
             return rejected_reading("malformed", reading.end)
         return replace(reading, calls=(replace(call, name=fitting[0]),))
@@ -258,6 +268,7 @@ def call_expressions(
     calls: list[TextCall] = []
     while head := callee.match(source.text, at):
         given = members_at(source, head.end(), ")", style)
+        # A list with a flaw is rejected as a whole; of calls in a row, those before the flaw are whole.
         whole = () if listed else tuple(calls)
         if isinstance(given, Flaw):
             return whole, at, given
@@ -269,6 +280,7 @@ def call_expressions(
         at = end_of_blanks(source, given.end + printed, style)
         if source.text.startswith((",", ";"), at):
             at = end_of_blanks(source, at + 1, style)
+        # Outside of a list, the next call needs a line or a separator of its own.
         elif listed or "\n" not in source.text[given.end : at]:
             break
     if not calls or (listed and not source.text.startswith("]", at)):
@@ -279,7 +291,7 @@ def call_expressions(
 def calls_in_code_block(
     callee: re.Pattern[str], block: Block, source: Source, start: int, end: int
 ) -> Reading | None:
-    """The calls between tokens; some models write JSON envelopes instead, and other code is no call."""
+    """The calls between tokens; some models write JSON envelopes instead, and other code is not a call."""
     at = skip_blanks(source.text, end)
     first = skip_blanks(source.text, at + source.text.startswith("[", at))
     if not callee.match(source.text, first):
@@ -299,6 +311,7 @@ def gemma_call(quote: str, block: Block, source: Source, _start: int, at: int) -
     head = _GEMMA_HEAD.match(source.text, at)
     if head is None:
         return None
+    # The equals sign is from `key='value'` (ollama/ollama#17882).
     style = Style(quote=quote, colons=":=", words=True, closing=block.closing)
     given = members_at(source, head.end(), "}" if head["opener"] == "{" else ")", style)
     if isinstance(given, Flaw):
@@ -347,6 +360,7 @@ _LEAKED = lazy_pattern(r"to=functions\.(?P<name>[\w.-]{1,200})[^{}<>`]{0,100}(?=
 """A header whose tokens the server has removed, up to the arguments."""
 _NO_TOKEN = Block(("harmony",), lazy_pattern(r"to=functions\."), closing_tag_pattern(r"(?!)"))
 
+# Garbage is glued to leaked calls (livekit/agents-js#1632); a blank or a tag ends it.
 _DEBRIS = lazy_pattern(r"[^\s<]*")
 _GLUED = lazy_pattern(r"(?:assistant)?(?:commentary|analysis)?[ ]?\Z")
 _MUSE = lazy_pattern(r"to=(?P<to>[^\s<>]{1,200})[ \t]*<\|message\|>")
@@ -359,6 +373,7 @@ def message_with_header(source: Source, start: int, _end: int) -> Reading | None
     channel = _CHANNEL.search(header[0]) if header else None
     if header is None or (channel and "harmony" not in source.enabled):
         return None
+    # A turn of the user or a tool that the model made up.
     if header["opener"] == "start" and header["role"] not in {"", "assistant"}:
         return rejected_reading("fabricated_result", len(source.text))
     recipient = _RECIPIENT.search(header[0])
@@ -370,7 +385,7 @@ def message_with_header(source: Source, start: int, _end: int) -> Reading | None
         case "analysis":
             return _reasoning_message(source, header.end())
         case "commentary" if source.text.startswith("{", skip_blanks(source.text, header.end())):
-            # Arguments in the channel of calls, for no tool.
+            # Arguments in the channel of calls, for no tool (NVIDIA/TensorRT-LLM#9256).
             return rejected_reading("malformed", source.end_of_next_match(_BODY_END, header.end()))
         case "commentary" | "final":
             return Reading(header.end(), is_framing=True)
@@ -392,16 +407,19 @@ def message_with_bare_recipient(source: Source, start: int, _end: int) -> Readin
     reading = call_with_given_name(source, leaked.end(), leaked["name"], _NO_TOKEN)
     if reading.calls:
         return replace(reading, end=end_of_match(_DEBRIS, source.text, reading.end))
+    # If it is not a call, these words are prose.
     return reading if reading.rejected == ("truncated",) else None
 
 
 def start_of_header_words(text: str, start: int) -> int:
     """The start of the words that remain of a header before ``to=`` if its tokens are lost."""
+    # The longest of them, `assistantcommentary `, has 20 characters.
     words = _GLUED.search(text, max(0, start - 30), start)
     return words.start() if words else start
 
 
 def start_of_preceding_name(text: str, start: int, reading: Reading | None) -> int:
+    # Inkling may write the name before its opener as well; there it is not content.
     name = reading.calls[0].name if reading and reading.calls else ""
     return start - len(name) if text.endswith(name, 0, start) else start
 

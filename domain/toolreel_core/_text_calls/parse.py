@@ -136,6 +136,7 @@ class Scan:
             self._add_span(mark.start(), mark.end(), "special" if kind == "special" else "wrapper")
             return mark.end()
         if kind == "result" and (self.calls or not mark[0].startswith("<")):
+            # These openers have no closer, so without a call before them they quote nothing.
             if not self.calls:
                 return mark.end()
             # The model invented a tool result: everything from here on is based on it, and is ignored.
@@ -232,6 +233,7 @@ class Scan:
 
 def scan_for_calls(source: Source, earlier: Iterable[str] = (), *, nested: bool = False) -> Scan:
     found = Scan(source, earlier, nested=nested)
+    # The marker of a quoted line begins with a line break, which the first line does not have.
     quoted = _BLOCKQUOTE.match(source.text)
     position = found.quotations.rest_of_line(quoted.end()).end if quoted else found.read_call_without_opener()
     while mark := SIGNS.search(source.text, position):
@@ -239,6 +241,7 @@ def scan_for_calls(source: Source, earlier: Iterable[str] = (), *, nested: bool 
     return found
 
 
+# A closer that was cut (JustVugg/colibri#505) or another opener that was begun (FlashML-org/FreeToken#346).
 _UNFINISHED = lazy_pattern(r"\s*(?:<[/|｜‖a-z][^<>\s]{0,40}|\[(?:/|END_)\w{0,20})\Z")
 
 
@@ -289,7 +292,7 @@ def _is_blank(text: str) -> bool:
     return skip_blanks(text, 0) == len(text)
 
 
-# A call in text is short; the limit bounds the time that a hostile text can cost.
+# A call in text is short; the limit bounds what a hostile text costs, to less than half a second.
 _MAX_BYTES = 256 * 1024
 
 _BARE: Sequence[tuple[tuple[str, ...], WholeReader]] = (
@@ -304,9 +307,10 @@ _BARE: Sequence[tuple[tuple[str, ...], WholeReader]] = (
 )
 """The readers of bare dialects, the strictest first: the first that accepts a message wins."""
 
+# Pairs of letters: counts are only compared with each other, so words need not be told apart.
 _WORD = lazy_pattern(r"[^\W\d_]{2}")
 _SECTIONS = ">>>"
-"""Functionary's sections: what the model says to the user in one is no lead-in."""
+"""Functionary's sections: what the model says to the user in one is not a lead-in."""
 _JSON = ("llama_json", "json_envelope", "json_array", "json_fenced")
 
 
@@ -363,6 +367,7 @@ def _without_succeeded_calls(found: TextCalls, content: str, made: Made) -> Text
     thought = leading_reasoning(content)
     first = next((span.start for span in found.spans if span.kind == "call"), 0)
     before, words = content[thought.end : first], len(_WORD.findall(found.content))
+    # Words behind the call, or words before it that do not announce it, report it.
     goes_on = words > len(_WORD.findall(before))
     if not words or not (goes_on or lead_in_kind(found.content) != "announced"):
         return found
@@ -377,6 +382,7 @@ def _calls_in_source(whole_text: Source, earlier: Iterable[str]) -> TextCalls:
     thought = leading_reasoning(content, cut=cut)
     source = replace(whole_text, text=content[thought.end :])
     message = without_template_tokens(source.text)
+    # No bare dialect is read in a truncated message, so without this its beginning would be an answer.
     if cut and not source.enabled.isdisjoint(_JSON) and begins_a_call(replace(source, text=message)):
         return TextCalls((), source.text, thought.text, ("truncated",))
     # Bare dialects come first: in a message that is one call, markers inside its arguments are data.
@@ -388,6 +394,7 @@ def _calls_in_source(whole_text: Source, earlier: Iterable[str]) -> TextCalls:
     marked = scan_for_calls(source, earlier)
     rest, said = text_beside_calls(marked)
     reasoning = "\n".join(filter(None, (thought.text, said)))
+    # Framing, such as Harmony's final channel, may be around a bare call.
     unframed = not marked.calls and rest != source.text
     if unframed and (whole := _calls_of_whole_message(source, rest, reasoning, whole_span, earlier)):
         return whole

@@ -45,6 +45,7 @@ from toolreel_core._text_calls.decoder_interface import (
     text_call_if_valid,
 )
 
+# `tool_name` is Cohere's, `input` Anthropic's, `recipient_name` from GPT's parallel calls (`tool_uses`).
 _NAMES = ("name", "tool_name", "tool", "recipient_name")
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
 _IDS = ("id", "tool_call_id", "call_id")
@@ -76,6 +77,7 @@ def marked_calls(
         ):
             yield None
         elif inner is not None:
+            # In a bare message, the id of a wrapper around several calls is the id of none.
             around = {} if strict and len(inner) > 1 else item
             yield from marked_calls(inner, offered, dialect, around, strict=strict)
         else:
@@ -83,6 +85,7 @@ def marked_calls(
 
 
 def _is_strict_envelope(tree: Mapping[str, Json], *, wraps: bool) -> bool:
+    # A foreign key shows that the object is an answer: a package.json has a name as well.
     if wraps:
         return tree.keys() <= {*_WRAPPERS, *_IDS, "type", "index"}
     places = [key for key in _ARGUMENTS if key in tree]
@@ -230,6 +233,7 @@ def end_of_block(source: Source, at: int, block: Block) -> int:
 def end_of_broken_block(source: Source, begin: int, at: int, block: Block) -> int:
     """The end of a block with an error at some place: its closing tag, or the next block."""
     early = source.search(block.closing, begin)
+    # A string that is left open seems to hold the closer; the next block shows that it does not.
     if early and block.opening.match(source.text, skip_blanks(source.text, early.end())):
         return early.end()
     sibling = source.search(block.opening, at)
@@ -259,10 +263,7 @@ _TREES = frozenset({"null", "object", "array"})
 
 
 def typed_value(raw: str, schema: Json) -> Json:
-    """The value that a text stands for by the schema of its parameter; an unknown one holds a string.
-
-    :param schema: of the parameter; one that is not known holds a string
-    """
+    """The value that a text stands for by the schema of its parameter; an unknown one holds a string."""
     if not isinstance(schema, Mapping):
         return raw
     types, text = _allowed_types(schema), raw.strip()
@@ -294,6 +295,7 @@ def end_of_object_or_array(source: SearchedText, at: int, schema: Json) -> int:
 
 def unwrapped_arguments(given: Mapping[str, Json], parameters: Mapping[str, Json]) -> Mapping[str, Json]:
     """The arguments, where a model has put all of them into one parameter that does not exist."""
+    # DeepSeek does so with `arguments`; vLLM opens it, too (`_unwrap_wrapper_args`).
     for key in ("arguments", "input"):
         if set(given) == {key} and key not in parameters:
             inner = given[key]
@@ -313,6 +315,7 @@ def _allowed_types(schema: Mapping[str, Json]) -> frozenset[str]:
 
 
 def without_outer_line_breaks(text: str) -> str:
+    # One on each side, as Qwen's template writes them; any other belongs to the value.
     text = text.removeprefix("\r").removeprefix("\n")
     return text.removesuffix("\n").removesuffix("\r")
 
@@ -427,7 +430,7 @@ def is_tag_only_mentioned(before: str) -> bool:
 
 
 def end_of_leftover_tags(source: Source, at: int, tags: re.Pattern[str]) -> int:
-    """The end of the last tag before the next call, which the group ``opens`` matches; -1 without any.
+    """The end of the last tag before the next call; -1 if there is none.
 
     :param tags: of the inside and the end of a call; its group ``opens`` matches the next call
     """

@@ -25,13 +25,16 @@ _MARK = lazy_pattern("`+|~{3,}")
 # Markdown allows blanks, `>` and a list marker before a fence. The look-behind is bounded, for speed.
 _LINE_LEAD = lazy_pattern(r"(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\Z")
 _REACH = 60
+"""Characters before a fence that are searched for the start of its line."""
 _PARAGRAPH_END = lazy_pattern(r"\n(?=[ \t\r]*\n)")
 """The end of a paragraph, which inline code cannot cross."""
 _FENCE_LINE = lazy_pattern(r"^[ \t>]*(?P<mark>`{3,}|~{3,})(?:(?P<bare>[^\S\n]*)|[^\n]*)$", re.MULTILINE)
 """A line with a fence; only one with nothing behind its mark closes a fence."""
+# Each opener searches so far again: without this and the limits below, openers alone take quadratic time.
 _NESTED = 40
 """Maximum number of lines with a mark that are searched for the end of a fence."""
 _FenceLine: TypeAlias = tuple[int, int, str, bool]
+"""Start, end and mark of a line with a fence, and whether nothing is behind the mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,8 @@ _CALL_TAG = lazy_pattern(
     r"<(?P<close>/?)(?:\w{1,20}[:_|])?(?:tool_?calls?|tool_use|function(?:_?calls?)?|invoke)\b", re.IGNORECASE
 )
 _QUOTED_LINE = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
+"""A quoted line; ``>>>`` is Python's prompt."""
+# Markdown allows three blanks before a block of HTML.
 _HEAD_OF_LINE = lazy_pattern(r"(?:\A|\n)[ ]{0,3}\Z")
 
 
@@ -98,6 +103,7 @@ class Quotations:
     def code_opened_at(self, start: int, end: int) -> Region | None:
         text = self.source.text
         if end - start >= 3 and _LINE_LEAD.search(text, max(0, start - _REACH), start):
+            # Backticks with another one behind them in their line open code within the line (CommonMark).
             stop = text.find("\n", end)
             if text[start] == "~" or text.find("`", end, stop if stop >= 0 else len(text)) < 0:
                 return self._fenced_region(start, end)
@@ -171,6 +177,7 @@ class Quotations:
             case "think":
                 return self.region_to_closer(reasoning_closer_pattern(mark[0]), start, end)
             case "result":
+                # If it isn't closed, it quotes the rest: a call in a result may be an injection.
                 tag = mark[0].rstrip(">").split()[0]
                 return self.region_to_closer(re.compile(re.escape(f"</{tag[1:]}>")), start, end) or rest
             case "comment":
@@ -295,6 +302,7 @@ _LEAD = (
     r"(?:\s|\]~!?b[\[\]]?\w{0,9}|<\|im_start\|>(?:assistant)?|<\|START_OF_TURN_TOKEN\|>|<\|CHATBOT_TOKEN\|>"
     r"|<\|begin\|>(?:assistant)?)*"
 )
+# K2-Horizon also writes `<ifm|think_fast>` and `<ifm|think_faster>`.
 _THINK_TAG = r"(?:(?:seed:|mm:|ifm\||longcat_)?think(?:ing|_fast|_faster)?(?::[^<>\s]{1,40})?|scratch_pad)>"
 OPENERS = (
     rf"<{_THINK_TAG}|\[THINK\]|<\|START_THINKING\|>|<\|channel>thought\b|<\|inner_prefix\|>|<\|think\|>"
@@ -309,6 +317,7 @@ _PAIRS = {
     "<|plamo:begin_think:plamo|>": "<|plamo:end_think:plamo|>",
     "<|open|>think<|sep|>": "<|close|>think<|sep|>",
 }
+# Kimi K3's is not in `OPENERS`, because within a text `xtml_channel` reads it.
 _ANY_OPENER = lazy_pattern(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
 """An opener, also of the families whose text is not a tag."""
 THOUGHT_BEGIN = lazy_pattern(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
@@ -334,10 +343,7 @@ class Thoughts:
 
 
 def leading_reasoning(text: str, *, cut: bool = False) -> Thoughts:
-    """The closed reasoning that a text begins with; in one that was ``cut``, code may go on.
-
-    :param cut: whether the text was truncated, so that code in it may go on
-    """
+    """The closed reasoning that a text begins with; in one that was ``cut``, code may go on."""
     opening, closers = THOUGHT_BEGIN.match(text), [*islice(_CLOSER.finditer(text), _LONE_CLOSERS)]
     if opening is None and not closers:
         return Thoughts("", 0)

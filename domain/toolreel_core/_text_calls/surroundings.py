@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Source
 
+# The last pair is TeX's.
 _ADJACENT = {'"': '"', "'": "'", "‘": "’", "``": "''"}
 """Marks that quote what stands directly behind them, up to their closer."""
 _AROUND = {"“": "”", "„": "“”", "«": "»", "\u2039": "\u203a", "「": "」", "『": "』", "《": "》"}
@@ -15,19 +16,24 @@ _AROUND = {"“": "”", "„": "“”", "«": "»", "\u2039": "\u203a", "「":
 _REVERSED = ("»", "«")
 """These quote only what stands directly between them, since they are the marks above the other way round."""
 _REST = lazy_pattern(r"\s*(?:[<\[][^<>]*)?\Z")
+"""The end of a text, with at most the beginning of a tag before it."""
 _REACH = 400
+"""Characters before and behind a call that are searched for quotation marks."""
 _PARAGRAPH_END = lazy_pattern(r"\n[ \t\r]*\n")
 _OPENING = lazy_pattern(r"""(?:\A|[\s([{:,=>])"\Z""")
 """A straight mark opens a quotation after a blank, a bracket or a sign; after a number it means inches."""
 _CELL = lazy_pattern(r"[ \t>]*(?P<first>\|)(?![>｜|])|.*[^\s|][ \t]+\|[ \t]")
 """A row of a table; ``|>`` and its like are tokens of models."""
+# The line below the head of a table: `|---|:-:|`.
 _DIVIDER = lazy_pattern(
     r"^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*\|?[ \t\r]*+$", re.MULTILINE
 )
 _LITERAL = lazy_pattern(r".*::[ \t\r]*\Z|\.\.[ ][\w-]{1,40}::.*\Z")
 """The line before a literal block of reStructuredText, which is indented by any width."""
+# Markdown's width of a tab, and of the indentation of code.
 _CODE_WIDTH = 4
 _BLOCK = 8_000
+"""Characters before a call in which its indented block has to begin."""
 
 
 def is_quoted(source: Source, start: int, end: int, head: int) -> bool:
@@ -95,6 +101,7 @@ def is_in_indented_code(text: str, start: int, end: int, head: int) -> bool:
 
 
 def is_escaped(text: str, start: int) -> bool:
+    # Bounded, so that a row of backslashes is not counted again for each call.
     before = text[max(0, start - 8) : start]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
@@ -113,6 +120,7 @@ _MARKUP = lazy_pattern(r"""[<>\[\]{}`"|✿]""")
 _CONTINUES = tuple(",;:)\u2013")
 _WORD = lazy_pattern(r"[^\W\d_]{2}[^\W_]*+")
 _SENTENCE = 3
+"""Words that make a sentence around a call; fewer may be a label."""
 
 LeadIn: TypeAlias = Literal["announced", "shown", "unclear"]
 """Whether words announce a call of the model, show an example, or leave it open."""
@@ -172,6 +180,7 @@ def is_in_a_sentence(before: str, behind: str) -> bool:
 
 def introduces_an_example(before: str) -> bool:
     """Whether text that leads over to a call, with a colon or comma, makes it an example."""
+    # JSON and templates have line breaks escaped, at most two in a row.
     leads_over = (
         before.rstrip(_BLANK_OR_MARKUP).removesuffix("\\n").removesuffix("\\n").endswith(_LEADING_OVER)
     )

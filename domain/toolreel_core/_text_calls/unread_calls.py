@@ -36,6 +36,8 @@ from toolreel_core._text_calls.payloads import decode_json
 from toolreel_core._text_calls.quotations import Quotations
 
 _REACH = 300
+"""Characters around a name in which the rest of its call has to begin."""
+# More than the longest key before a name has: `"recipient_name": "functions.`.
 _KEY_REACH = 40
 _KEYED = lazy_pattern(
     r"""(?:(?:name|tool|tool_name|function|recipient_name|action)["']?\s*(?::|=>|=)|to=)"""
@@ -60,6 +62,7 @@ _NAMED = lazy_pattern(
 )
 """The name of a tool that is not offered, in a call that could not be read."""
 _FLAT = lazy_pattern(r"""["']\s*,\s*["'](?P<key>[\w-]{1,100})["']\s*:""")
+"""The key behind a name, in an envelope with the arguments next to the name."""
 _NAMED_KEY = lazy_pattern(
     r"""(?:<|name\s*=\s*["']?|parameter\s*=\s*["']?|["'])(?P<key>[\w-]{1,100})["']?\s*[>:=]"""
 )
@@ -73,6 +76,7 @@ _LABEL = lazy_pattern(
     re.IGNORECASE,
 )
 """A word that labels a part of a call, and says nothing else."""
+# Prose writes `f()` for a function, so an empty call has to end its line.
 _EMPTY = lazy_pattern(r"\(\s*+(?:\{\s*+\}\s*+)?\)[ \t]*+;?[ \t]*+(?:\n|\Z)")
 _LAST_BLOCK = lazy_pattern(r"\n[ \t]*+```[\w-]{0,40}+[ \t]*+\n(?P<body>\s*+\{[^`]++)```\s*+\Z")
 _WORDS = lazy_pattern(r"\w\s+\w+\s*\Z")
@@ -166,6 +170,7 @@ def tool_name_in_text(text: str, known: Collection[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _name_pattern(known: frozenset[str]) -> re.Pattern[str]:
+    # Longest first: of `files` and `files.read`, the first alternative that matches counts.
     words = "|".join(re.escape(name) for name in sorted(known, key=len, reverse=True)) or "(?!)"
     ends = r"(?:(?![\w-])|(?=json\s*\{))"  # without the tokens of Harmony, the type is glued to the name
     return re.compile(rf"(?<![\w-])(?:{words}){ends}")
@@ -174,7 +179,7 @@ def _name_pattern(known: frozenset[str]) -> re.Pattern[str]:
 def _start_of_arguments(
     text: str, name: re.Match[str], parameters: Mapping[str, Json], ends: Mapping[str, int]
 ) -> int | None:
-    """Where the arguments of a call that has this name seem to begin; ``None`` if it is no call."""
+    """Where the arguments of a call that has this name seem to begin; ``None`` if it is not a call."""
     before = text[max(0, name.start() - _REACH) : name.start()]
     after = text[name.end() : name.end() + _REACH]
     if _KEYED.search(before[-_KEY_REACH:]):
@@ -246,6 +251,7 @@ _MARKUP = lazy_pattern(
     re.IGNORECASE,
 )
 _END_MARKER = lazy_pattern(rf"(?P<call>{_CALL_END})|{SPECIAL.pattern}", re.IGNORECASE)
+# Characters of the longest marker that `_END_MARKER` matches.
 _LONGEST_MARKER = 80
 _BRACKETS = frozenset("{=<")
 _IN_SENTENCE = lazy_pattern(r"[^\s.!?:;,)}\]'\"”。>][ \t]\Z|[(\[{]\s?\Z")

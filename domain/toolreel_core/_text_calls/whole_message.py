@@ -33,6 +33,7 @@ from toolreel_core._text_calls.payloads import (
 
 _HEAD = lazy_pattern(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
 _LAST = lazy_pattern(rf"(?:{SPECIAL.pattern})\Z", re.IGNORECASE)
+# More than the longest token has; a search from further back takes quadratic time for a row of tokens.
 _LONGEST_TOKEN = 80
 _FENCE = lazy_pattern(r"^[ \t]*+```[ \t]*+(?P<info>[\w-]{0,40}+)[ \t]*+\n", re.MULTILINE)
 
@@ -51,6 +52,7 @@ def split_fence(text: str) -> tuple[str, str, str]:
 def is_lead_without_code(text: str) -> bool:
     lines = text.strip().splitlines()
     code = "```" in text or "~~~" in text or "<!--" in text or text.count("`") % 2 == 1
+    # A blank line begins a second paragraph: then the message is an answer that shows a call.
     return not code and all(line.strip() for line in lines)
 
 
@@ -114,6 +116,7 @@ def _json_values(source: Source) -> list[Json]:
     while at < len(text):
         doubled = text.startswith("{{", at)
         value = value_at(source, at + doubled)
+        # An empty value is not a call, and a long row of `{}` need not be read on.
         if isinstance(value, Flaw) or not value.tree:
             return []
         trees.append(value.tree)
@@ -133,6 +136,7 @@ def python_list_calls(source: Source) -> TextCalls | None:
     if whole is None or source.text.startswith("["):
         return whole
     given = [(call.name, as_tree(parse(call.arguments))) for call in whole.calls]
+    # Such lines may be code of an answer, so each call needs keywords of its tool (vllm-project/vllm#43116).
     declared = (tree and tree.keys() <= source.offered.parameters(name).keys() for name, tree in given)
     return whole if all(declared) else None
 
@@ -204,6 +208,7 @@ def react_call(source: Source) -> TextCalls | None:
     if (
         name not in source.offered.names
         or not is_lead_without_code(lead)
+        # A final answer ends ReAct's loop, so that no action follows it.
         or "Final Answer:" in source.text[: action.start()]
     ):
         return None
@@ -264,10 +269,12 @@ def _tag_call(source: Source, tag: re.Match[str]) -> tuple[TextCall, int] | None
     members: list[re.Match[str]] = []
     if tag["void"]:
         listed = tag["listed"] or ""
+        # As in Extra-Chill/data-machine#2436.
         members, end = [*_ATTRIBUTE.finditer(listed)], tag.end()
         if not _ATTRIBUTES.fullmatch(listed):
             return None
     else:
+        # As in musistudio/claude-code-router#1340.
         if inner := object_at(source, end) if text.startswith("{", end) else None:
             given, end = {**inner[0]}, skip_blanks(text, inner[1])
         while member := _MEMBER.match(text, end):
@@ -286,5 +293,6 @@ def _tag_call(source: Source, tag: re.Match[str]) -> tuple[TextCall, int] | None
             return None
         given[key] = typed_value(value, source.offered.parameter(name, key))
     known = name in source.offered.names and source.offered.has_required_arguments(name, given)
+    # With fewer arguments than members, one stands twice.
     call = text_call_if_valid(name, given, "tool_tag_xml") if known and len(given) >= len(members) else None
     return (call, end) if call else None
