@@ -42,7 +42,7 @@ from toolreel_core._tools import failed_envelope, outward_name, result_unknown
 
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _NATIVE: Mapping[IdStyle, re.Pattern[str]] = {
-    "keep": lazy_pattern(r"(?s).+"),
+    "keep": lazy_pattern(r"(?s).+"),  # any id but an empty one
     # OpenAI refuses ids of more than 40 characters, Anthropic's models other characters.
     "openai": lazy_pattern(r"[A-Za-z0-9_-]{1,40}"),
     # As Kimi K2 makes and expects it: the name and a counter.
@@ -70,7 +70,7 @@ def _generated_call_id(requested: str, name: str, call: int, number: int, style:
         case "keep":
             return f"{requested or 'call'}_{number}"
         case "openai":
-            return f"call_{_hashed_id(requested, number, 24)}"
+            return f"call_{_hashed_id(requested, number, 24)}"  # as long as OpenAI's own
         case "kimi":
             return f"functions.{name}:{call}"
         case "alnum9":
@@ -171,7 +171,8 @@ class Projection:
     def _add_assistant(
         self, message: AssistantMessage, *, fresh: bool
     ) -> tuple[Projection, tuple[Outgoing, ...]]:
-        # Items that go back in this form, such as tools of the server at work, are something, too.
+        # Items that go back in this form, such as tools of the server at work, are something, too. They are
+        # searched as text, without parsing: a match elsewhere only keeps an empty message.
         key = KEPT_IN[self.provider.wire_form]
         items = key and message.extras != NOTHING and f'"{key}":' in message.extras
         empty = not message.content.strip() and not message.calls and not items
@@ -188,6 +189,7 @@ class Projection:
                 used_ids = used_ids if sent_id in used_ids else used_ids.set(sent_id, 1)
                 sent.append(SentCall(sent_id, name, call.arguments, call.extras))
         calls, extras, settings = tuple(sent), message.extras, list[str]()
+        # The same object where nothing has changed: `same` below compares identities.
         calls = message.calls if calls == message.calls else calls
         waiting = _ONE_WAITING if len(calls) == 1 else tuple(range(len(calls)))
         after = Projection(provider, used_ids, message.calls, calls, waiting, calls=self.calls + len(calls))
