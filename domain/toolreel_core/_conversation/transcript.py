@@ -241,7 +241,7 @@ class Transcript:
     """How many of the texts each setting or transform has changed."""
     projection: Projection
     system: bytes = b""
-    """What the system says, in a form where it is no message: a JSON text."""
+    """The system's text as JSON, in a form in which it is not a message."""
     unfinished: bytes = b""
     """The results so far of a turn, in a form where all results of a turn are one message."""
 

@@ -122,7 +122,7 @@ class Projection:
     after_result: bool = False
     """The latest message that went out is a tool result."""
     moved: tuple[Part, ...] = ()
-    """What results had that they may not have here; it follows the last of them as a message of the user."""
+    """Parts that this provider refuses in results; a user message with them follows the last result."""
 
     def of(self, message: Message, *, fresh: bool = True) -> tuple[Projection, tuple[Outgoing, ...]]:
         """Project one more message, to itself or to nothing; it is ``fresh`` after the last user message.
@@ -151,7 +151,7 @@ class Projection:
             unknown.append(self._result_as_sent(place, result, before=number))
         if not self.moved:
             return tuple(unknown)
-        # What results may not have follows them as a message of the user.
+        # Parts that results may not have follow them in a user message.
         parts, settings = parts_for_provider((Text(FROM_TOOLS), *self.moved), self.provider)
         message = Outgoing(UserMessage(parts_text(parts), parts), ("images_in_tool_results", *settings))
         return (*unknown, *self._bridge_message(after_result=True), message)
@@ -210,7 +210,7 @@ class Projection:
         return after, (*self.results_for_unanswered_calls(), out) if self.waiting else (out,)
 
     def _add_result(self, message: ToolMessage) -> tuple[Projection, tuple[Outgoing, ...]]:
-        """Send a result; what it may not have follows the last result of the turn."""
+        """Send a result; parts that it may not have follow the last result of the turn."""
         place = next((each for each in self.waiting if self.called[each].id == message.call_id), None)
         if place is None:
             return self, ()

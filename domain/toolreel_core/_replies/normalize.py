@@ -157,6 +157,7 @@ def _reply_of_message(found: FoundMessage, codes: WarningCodes, reading: _Readin
     content = content_of(message.get("content"))
     calls, noticed = structured_calls_in_message(
         message,
+        # The body may be the message itself, whose calls are then in their documented place.
         outside=[place.get("tool_calls") for place in (choice, found.body) if place is not message],
         parts=content.calls,
         known=reading.tools.known,

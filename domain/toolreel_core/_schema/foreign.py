@@ -1,4 +1,4 @@
-"""Schemas from outside, such as of a tool of an MCP server: the part of them that can be used.
+"""Schemas from outside, such as those of MCP tools: the part that can be used.
 
 What cannot be used is left out, so that the schema accepts more than it says, and never less.
 """
