@@ -77,7 +77,7 @@ _SHOWN_DIGEST = 8
 class Blob:
     """Bytes with their media type.
 
-    :raises ConfigError: if the media type or the Base64 is none
+    :raises ConfigError: if the media type or the Base64 text is invalid
     """
 
     media_type: str
@@ -191,7 +191,7 @@ class Text:
 
 
 Kind: TypeAlias = Literal["images", "audio", "files"]
-"""The kind of a part that is no text, as the settings of a provider name it."""
+"""The kind of a part that is not text, as the settings of a provider name it."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -240,7 +240,7 @@ class _Media:
 class Image(_Media):
     """A picture: make one with :meth:`from_bytes` or :meth:`from_url`, or with ``attach`` from a file.
 
-    :raises ConfigError: if it is none
+    :raises ConfigError: if the bytes have another media type, or the URL is invalid
     """
 
     kind: ClassVar[Kind] = "images"
@@ -267,7 +267,7 @@ class Image(_Media):
 class Audio(_Media):
     """Sound: make it with :meth:`from_bytes`, or with ``attach`` from a file.
 
-    :raises ConfigError: if it is none
+    :raises ConfigError: if the bytes have another media type
     """
 
     kind: ClassVar[Kind] = "audio"
@@ -285,7 +285,7 @@ class Audio(_Media):
 class File(_Media):
     """A file: make one with :meth:`from_bytes` or :meth:`from_url`, or with ``attach`` from a file.
 
-    :raises ConfigError: if it is none
+    :raises ConfigError: if the URL is invalid
     """
 
     kind: ClassVar[Kind] = "files"
@@ -328,7 +328,7 @@ def parts_text(parts: Iterable[Part]) -> str:
 
 
 def readable_parts_text(parts: Iterable[Part]) -> str:
-    """The parts as people read them: each in a line, with a label for what is no text."""
+    """The parts as people read them: one on each line, and a label for each that is not text."""
     return "\n".join([part.text if isinstance(part, Text) else part.label for part in parts])
 
 
@@ -402,9 +402,10 @@ def parse_part(tree: object, place: str) -> Part:
     body: Any = tree
     try:
         match body:
-            case {"text": str() as text}:
+            case {"text": str() as text}:  # of any type: Responses has `input_text` and `output_text`
                 return Text(text)
             case {"type": "image_url", "image_url": {"url": str() as url, **more}}:
+                # Another key would be lost, so a part that has one is refused.
                 if more.keys() <= {"detail"}:
                     return Image(parse_url_source(url), cast("Detail", more.get("detail") or ""))
             case {"type": "input_audio", "input_audio": {"data": str() as data, "format": str() as form}}:

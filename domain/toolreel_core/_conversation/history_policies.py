@@ -95,10 +95,10 @@ def summary_message(text: str) -> UserMessage:
 
 
 def summary_request_text(task: Sequence[Passage], old: Sequence[Passage], length: int, words: int) -> str:
-    """The text that asks for a summary of the old passages; the task is no part of it.
+    """The text that asks for a summary of the old passages.
 
-    :param task: what the user said first, which is no part of the summary
-    :param old: what is to be summarised
+    :param task: what the user said first, which is quoted, but stays and is not summarised
+    :param old: the passages to summarise
     :param length: maximum characters of each passage
     :param words: maximum words of the summary
     """
@@ -147,7 +147,7 @@ def _content_as_text(content: Json) -> str:
 
 
 class Turn(NamedTuple):
-    """Messages that stay or go together: one that is no result, and the results of its calls."""
+    """Messages that stay or go together: one that is not a result, and the results of its calls."""
 
     messages: tuple[Message, ...]
     """In order; at least one."""
@@ -168,6 +168,7 @@ HistoryPolicy: TypeAlias = Callable[[tuple[Turn, ...], int, Cost], tuple[Turn, .
 It keeps their order and every pinned one, and does no more than is asked for. Where it cannot save as
 much, it saves what it can."""
 
+# The text that takes its place has about 175 bytes itself.
 _SMALL = 200
 """UTF-8 bytes of a result that is not worth shortening."""
 _NOTHING = canonical({})
@@ -264,7 +265,7 @@ def history_policy(name: str) -> HistoryPolicy:
 def split_for_summary(
     messages: Iterable[Message], excess: int, cost: Cost
 ) -> tuple[tuple[Message, ...], tuple[Message, ...], tuple[Message, ...]]:
-    """The history, parted into what a summary may stand for and what stays before and behind it."""
+    """The history in three parts: what stays before a summary, what it replaces, and what stays after it."""
     # The summary stands for what :func:`keep_newest_turns` would drop, and for the earlier summary.
     history = tuple(
         turn._replace(pinned=turn.pinned and not is_summary(turn.head)) for turn in group_into_turns(messages)

@@ -84,7 +84,7 @@ class UserMessage:
     parts: tuple[Part, ...] = ()
     """The whole message in order, if it has more than text; see :func:`user_message`."""
     name: str = ""
-    """Who of several users says it; empty where that is not told."""
+    """Name of the speaker, where several users speak; empty if it is not known."""
 
     def __post_init__(self) -> None:
         _check_text(
@@ -243,7 +243,7 @@ class Form:
 
     @property
     def has_separate_system(self) -> bool:
-        """Whether what the system says is no message."""
+        """Whether the system's text has a field of its own in this form, instead of being a message."""
         return self.provider.wire_form == "messages"
 
     def __post_init__(self) -> None:
@@ -352,6 +352,7 @@ def _is_gemini_reasoning_text(entry: Tree) -> bool:
     return form.startswith("google-gemini") and isinstance(kind, str) and kind != "reasoning.encrypted"
 
 
+# The order matters: if the placeholder came first, `reasoning: null` would go out next to it.
 _QUIRKS: Mapping[str, _Quirk] = {
     "tool_turn_content": _with_tool_turn_content,
     "reasoning_field": _with_reasoning_field,
@@ -401,7 +402,7 @@ class Items(NamedTuple):
     def kept_items_with_calls(
         self, kept: Sequence[Json], content: str, sent_calls: Sequence[SentCall]
     ) -> list[Json]:
-        """Kept items with these calls in their places; texts and calls anew if they do not say this text."""
+        """Kept items with these calls in their places, or before the text and calls if those have changed."""
         text = "".join(text for item in kept if (text := self.text_in(item)) is not None).strip()
         calls, said = sum(map(self.is_call, kept)), content.strip()
         # With calls, the loop stores no text.
@@ -442,7 +443,7 @@ def _block_text(block: Json) -> str | None:
 
 
 def _block_may_go_back(block: Json) -> bool:
-    """Anthropic refuses a thought without a signature, and servers that sign none can do without it."""
+    """Anthropic refuses a thought without a signature; servers that sign none do without (kekzl/imp#1555)."""
     return _item_type(block) != "thinking" or bool(as_tree(block).get("signature"))
 
 
@@ -472,7 +473,8 @@ def _part_block(part: Part) -> Tree:
         case File():
             return without_empty_fields(type="document", source=_block_source(part), title=part.name)
         case Audio():
-            return {"type": "text", "text": part.label}  # the form has none; see `required_by_form`
+            # The form has no sound, so this is only reached if somebody sets `supports_audio` to "yes".
+            return {"type": "text", "text": part.label}
         case _:
             assert_never(part)
 
@@ -545,6 +547,6 @@ def _responses_input_part(part: Part) -> Tree:
             key = "file_url" if isinstance(part.source, str) else "file_data"
             return without_empty_fields(type="input_file", filename=part.name, **{key: part.url})
         case Audio():
-            return {"type": "input_text", "text": part.label}  # the form has none; see `required_by_form`
+            return {"type": "input_text", "text": part.label}  # see `_part_block`
         case _:
             assert_never(part)

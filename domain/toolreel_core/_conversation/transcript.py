@@ -47,6 +47,8 @@ from toolreel_core._settings import estimator
 # that is sent), and builds a value on access.
 
 
+# Bodies above 128 kB cost 0.1 to 0.3 ms of page faults when they are joined: what is behind the last block is
+# joined for each request, and stays far below that.
 BLOCK = 32_768
 """Minimum bytes of a full block."""
 _NOTHING: PVector[bytes] = pvector()
@@ -68,7 +70,7 @@ class Rope:
     """UTF-8 bytes of all texts, without commas."""
 
     def append(self, text: bytes) -> Rope:
-        """This row with one more text at its end.
+        """This rope with one more text at its end.
 
         >>> [*Rope().append(b"1").append(b'"a"')]
         ['1', '"a"']
@@ -156,7 +158,8 @@ class StoredMessages(Sequence[Message]):
 
     def messages_that_may_mention(self, *words: str) -> Iterator[Message]:
         """The messages that contain one of the words, and possibly others; most others are not parsed."""
-        # The words are searched in the JSON text, so they are escaped as JSON first.
+        # The words are searched in the JSON text, so they are escaped as JSON first. No message has half a
+        # surrogate pair, but a word may have one, and must not fail.
         inside = [quote(word)[1:-1].encode("utf-8", "surrogatepass") for word in words]
         return map(_restored_message, self.memos.values_containing_any(*inside))
 
@@ -238,7 +241,7 @@ class Transcript:
     """How many of the texts each setting or transform has changed."""
     projection: Projection
     system: bytes = b""
-    """What the system says, in a form where it is no message: a JSON text."""
+    """The system's text as JSON, in a form in which it is not a message."""
     unfinished: bytes = b""
     """The results so far of a turn, in a form where all results of a turn are one message."""
 

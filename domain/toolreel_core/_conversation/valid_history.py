@@ -42,7 +42,7 @@ from toolreel_core._tools import failed_envelope, outward_name, result_unknown
 
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _NATIVE: Mapping[IdStyle, re.Pattern[str]] = {
-    "keep": lazy_pattern(r"(?s).+"),
+    "keep": lazy_pattern(r"(?s).+"),  # any id but an empty one
     # OpenAI refuses ids of more than 40 characters, Anthropic's models other characters.
     "openai": lazy_pattern(r"[A-Za-z0-9_-]{1,40}"),
     # As Kimi K2 makes and expects it: the name and a counter.
@@ -70,7 +70,7 @@ def _generated_call_id(requested: str, name: str, call: int, number: int, style:
         case "keep":
             return f"{requested or 'call'}_{number}"
         case "openai":
-            return f"call_{_hashed_id(requested, number, 24)}"
+            return f"call_{_hashed_id(requested, number, 24)}"  # as long as OpenAI's own
         case "kimi":
             return f"functions.{name}:{call}"
         case "alnum9":
@@ -122,7 +122,7 @@ class Projection:
     after_result: bool = False
     """The latest message that went out is a tool result."""
     moved: tuple[Part, ...] = ()
-    """What results had that they may not have here; it follows the last of them as a message of the user."""
+    """Parts that this provider refuses in results; a user message with them follows the last result."""
 
     def of(self, message: Message, *, fresh: bool = True) -> tuple[Projection, tuple[Outgoing, ...]]:
         """Project one more message, to itself or to nothing; it is ``fresh`` after the last user message.
@@ -151,7 +151,7 @@ class Projection:
             unknown.append(self._result_as_sent(place, result, before=number))
         if not self.moved:
             return tuple(unknown)
-        # What results may not have follows them as a message of the user.
+        # Parts that results may not have follow them in a user message.
         parts, settings = parts_for_provider((Text(FROM_TOOLS), *self.moved), self.provider)
         message = Outgoing(UserMessage(parts_text(parts), parts), ("images_in_tool_results", *settings))
         return (*unknown, *self._bridge_message(after_result=True), message)
@@ -171,7 +171,8 @@ class Projection:
     def _add_assistant(
         self, message: AssistantMessage, *, fresh: bool
     ) -> tuple[Projection, tuple[Outgoing, ...]]:
-        # Items that go back in this form, such as tools of the server at work, are something, too.
+        # Items that go back in this form, such as tools of the server at work, are something, too. They are
+        # searched as text, without parsing: a match elsewhere only keeps an empty message.
         key = KEPT_IN[self.provider.wire_form]
         items = key and message.extras != NOTHING and f'"{key}":' in message.extras
         empty = not message.content.strip() and not message.calls and not items
@@ -188,6 +189,7 @@ class Projection:
                 used_ids = used_ids if sent_id in used_ids else used_ids.set(sent_id, 1)
                 sent.append(SentCall(sent_id, name, call.arguments, call.extras))
         calls, extras, settings = tuple(sent), message.extras, list[str]()
+        # The same object where nothing has changed: `same` below compares identities.
         calls = message.calls if calls == message.calls else calls
         waiting = _ONE_WAITING if len(calls) == 1 else tuple(range(len(calls)))
         after = Projection(provider, used_ids, message.calls, calls, waiting, calls=self.calls + len(calls))
@@ -208,7 +210,7 @@ class Projection:
         return after, (*self.results_for_unanswered_calls(), out) if self.waiting else (out,)
 
     def _add_result(self, message: ToolMessage) -> tuple[Projection, tuple[Outgoing, ...]]:
-        """Send a result; what it may not have follows the last result of the turn."""
+        """Send a result; parts that it may not have follow the last result of the turn."""
         place = next((each for each in self.waiting if self.called[each].id == message.call_id), None)
         if place is None:
             return self, ()

@@ -50,7 +50,8 @@ class ChatEvents(Events):
     """The kinds of chunks that were displayed."""
     others: bool = False
     calls_of_others: PVector[Tree] = _NO_DELTAS
-    """Deltas with the calls of further choices, in case the first one announces calls and has none."""
+    """Deltas with the calls of further choices, in case the first one announces calls and has none
+    (BerriAI/litellm#19506)."""
 
     def add_event(self, event: Tree) -> tuple[ChatEvents, Deltas]:
         choices = choices_of(event)
@@ -75,6 +76,7 @@ class ChatEvents(Events):
             delta, apart = {**delta, "tool_calls": misplaced}, True
         shown = normalized_deltas(delta)
         if message:
+            # What the deltas have shown is not shown again.
             told = self.kinds.union(each.kind for each in shown)
             shown = (*shown, *(each for each in normalized_deltas(message) if each.kind not in told))
         # Moonshot reports the usage in the choice, Groq under ``x_groq``.
@@ -129,6 +131,7 @@ def normalized_deltas(delta: Tree) -> Deltas:
             continue
         number = integer_field(call, "index")
         at, id_ = place if number is None else number, normalized_call_id(call.get("id")) or ""
+        # The name first, as :class:`Delta` promises, though both may be in one chunk.
         said += [Delta("tool_call", text, at, id_, text) for text in _texts_of_content(function.get("name"))]
         said += [Delta("tool_call", text, at, id_) for text in _texts_of_content(function.get("arguments"))]
     return tuple(said)

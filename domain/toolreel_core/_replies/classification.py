@@ -68,6 +68,7 @@ _SPENT = frozenset(
 """Codes and types of an account without money; OpenAI and Moonshot send them with 429, but no wait helps."""
 _STATUSES = ("code", "status", "status_code", "statusCode", "error_code", "type")
 _WORDS = ("message", "detail", "msg", "error_msg", "error_message", "title")
+"""Keys of the text of an error; ``error_message`` next to null choices: NousResearch/hermes-agent#65738."""
 _INSIDE = ("error", "detail")
 """Keys under which a gateway nests the error of its upstream."""
 
@@ -113,11 +114,11 @@ _HEAD = 4_096
 
 
 _TAGS = ("<html", "<head", "<body", "<title", "<h1", "<p>")
-"""What only HTML has of what begins with an angle bracket."""
+"""Tags that tell HTML without a doctype from other text that begins with ``<``, such as XML."""
 
 
 def html_page_description(text: str) -> str:
-    """What to call a body that is an HTML page, with its title; empty if it is none.
+    """A description of a body that is an HTML page, with its title; empty for any other body.
 
     Gateways, login pages and web servers at a wrong URL send them, at any status.
 
@@ -206,6 +207,7 @@ REFUSED = "refusal"
 _PREFIXES = ("finish_reason_", "finishreason.", "stop_reason_", "stopreason.")
 """What the names of enumerations put before a word."""
 OVERFLOW = "model_context_window_exceeded"
+"""Anthropic's word for a reply that filled the context window, which is a ``length`` as well."""
 
 
 def finish_reason_of_word(word: Json) -> Finish:

@@ -38,6 +38,8 @@ _Schema: TypeAlias = Mapping[str, Json]
 # none, and are returned without parsing.
 _STRINGIFIED = lazy_pattern(r'"(?:\\[nrt]|[ ])*+[\[{]')
 _BRANCHES = ("anyOf", "oneOf", "allOf")
+# Schemas that are followed for a value (references may lead back), and strings that are tried at two
+# validations each: schemas and arguments come from outside.
 _LIMIT = 64
 
 
@@ -113,7 +115,7 @@ def decode_nested_json(schema: JsonText, arguments: JsonText, *, max_depth: int 
         if not isinstance(value, str) or not any(map(_may_accept_text, applied)):
             return
         candidate, holder[key] = holder[key], value
-        # Else it is tried, at two validations each, so that not too many are.
+        # Else it is tried, which takes two validations.
         if strings <= _LIMIT:
             now = violating_paths(schema, whole[0])
             holder[key] = candidate
@@ -142,8 +144,8 @@ def _open_envelope(
     inner: Intended,
 ) -> Intended:
     """The arguments in an envelope or the envelope itself, whichever the schema means; else a doubt."""
-    # An envelope whose keys are all declared is none, if it is valid. Otherwise it is opened if what it
-    # holds is valid and it is not, or if what it holds is declared and it is not.
+    # An object that is valid and has only declared keys is not an envelope. Otherwise it is opened if what
+    # it holds is valid and it is not, or if what it holds is declared and it is not.
     root = cast("_Schema", parse(schema))
     applied = [*_reachable_schemas(root, [root])]
     listed = [properties for each in applied if isinstance(properties := each.get("properties"), Mapping)]

@@ -27,9 +27,8 @@ _Detail: TypeAlias = Tree
 def joined_message(deltas: Iterable[Tree], whole: Tree = _NOTHING) -> dict[str, Json]:
     """The joined message; of all but texts, arguments and parts the last value counts.
 
-    :param whole: the message again, as some servers send it at the end: it is not said twice
+    :param whole: the message again, as some servers send it at the end; its text is not repeated
     """
-    # Some servers send the message again as a whole at the end: it is not said twice.
     given: dict[str, list[Json]] = {}
     for delta in deltas:
         for key, value in delta.items():
@@ -112,7 +111,8 @@ def _joined_thinking_blocks(values: Sequence[Json]) -> Json:
     return blocks
 
 
-# What matters for nesting: escapes (which may hide a quote), quotes and brackets.
+# What matters for nesting: escapes (which may hide a quote), quotes and brackets. A piece may end within an
+# escape, hence the `?`.
 _MARK = lazy_pattern(r'\\.?|["{}\[\]]', re.DOTALL)
 _LONGEST_NAME = 1_000
 """Maximum length of a name: a server that repeats it in every chunk would grow it without bound."""
@@ -170,14 +170,15 @@ class _Calls:
     def __init__(self) -> None:
         self._begun: list[_Call] = []
         self._others: list[tuple[int, Json]] = []
-        """Entries that are no fragments stay as they are, each with the number of calls before it."""
+        """Entries that are not fragments stay unchanged, each with the number of calls before it."""
         self._named: dict[str | int | None, _Call] = {}
         self._latest: _Call | None = None
 
     def add_delta(self, value: Json) -> None:
         for place, fragment in enumerate(self._fragments(_call_entries(value), again=False)):
-            # A call may be sent a second time under its own id, whatever index it has now. Under an id that
-            # came with its name alone, equal arguments are those of another call.
+            # A call may be sent a second time under its own id, whatever index it has now
+            # (anthropics/anthropic-sdk-csharp#53). Under an id that came with its name alone, equal arguments
+            # are those of another call.
             again = self._named.get(fragment.id)
             if again is None or again.id != fragment.id or not again.is_repeated_by(fragment):
                 self._call_of_fragment(fragment, place).add_fragment(fragment)
@@ -195,7 +196,8 @@ class _Calls:
                 differing.append(fragment)
         for fragment in differing:
             same = [call for call in left if call.id == fragment.id] or left
-            # Two that differ make arguments that are no JSON, so the model is told; what was cut goes on.
+            # Arguments that differ are not JSON once they are joined, so the call fails with an error for the
+            # model; arguments that were cut are continued.
             call = left.pop(left.index(same[0])) if same else self._begin_call()
             call.add_fragment(fragment)
 
@@ -231,7 +233,8 @@ class _Calls:
             # The first index of a call may come after its name; but a name begins a call.
             latest = self._latest if self._latest and self._latest.index is None else None
             call = self._named.get(fragment.number, None if fragment.name else latest)
-        # Several named entries in one delta without id and index are different calls.
+        # Several named entries in one delta without id and index are different calls: chenyme/grok2api#239
+        # shows a proxy that sends whole calls without an index.
         separate = place > 0 and fragment.name and fragment.id is None and fragment.number is None
         if call is None or separate or call.is_ended_by_fragment(fragment):
             call = self._begin_call(fragment.name or (call.name if call else ""))
@@ -250,11 +253,12 @@ class _Call:
         self.index: int | None = None
         """The index of the last fragment that had one."""
         self._named_again = False
-        """Whether its name came again after its arguments: the next arguments are those of another call."""
+        """Whether its name came again after its arguments: the next arguments are those of another call
+        (unslothai/unsloth#10059)."""
         self._arguments: list[Json] = []
         self._braces = _Braces()
         self.rest: dict[str, Json] = {}
-        """The fields of its entry beside the function."""
+        """The fields of its entry besides the function."""
         self._in_function: dict[str, Json] = {}
 
     @property
@@ -264,9 +268,9 @@ class _Call:
     def is_ended_by_fragment(self, fragment: _Fragment) -> bool:
         """Whether the fragment begins another call: a name after complete arguments (ollama#15457).
 
-        Some servers make a new id for every chunk, so that alone says nothing, unless another name comes with
-        it. Under the same id it is the same call, sent with other arguments: they are joined, which is no
-        JSON, so the model is told. Which of them it meant is not on the wire.
+        Some servers make a new id for every chunk (poolsideai/pool#9), so an id alone says nothing, unless
+        another name comes with it. Under the same id it is the same call, sent with other arguments: they are
+        joined, which is not JSON, so the model gets an error. Which of them it meant is not on the wire.
         """
         name, more = fragment.name, bool(fragment.arguments.strip())
         renamed = name not in {"", self.name}
@@ -352,7 +356,7 @@ def _is_json(text: str) -> bool:
 
 
 def normalized_call_id(given: Json) -> str | None:
-    """The id of a call; some servers send a number."""
+    """The id of a call; some servers send a number, or blanks in later chunks (vercel/ai#18440)."""
     if isinstance(given, bool) or not isinstance(given, str | int):
         return None
     return str(given).strip() or None
@@ -372,4 +376,4 @@ _JOINING: Mapping[str, Callable[[Sequence[Json]], Json]] = {
     "tool_calls": joined_calls,
     "function_call": joined_function_call,
 }
-"""How the values of each key are joined; other keys are extended as lists, or keep their last value."""
+"""How the values of each key are joined; other keys keep their last value."""

@@ -18,6 +18,7 @@ from toolreel_core._replies.warning_codes import WarningCodes
 
 _SAME = ("type", "id")
 """What tells a value that begins from another one at the same index."""
+# More digits are not an index, and ``int()`` raises an error at 4,301.
 _LONGEST = 10
 """Digits from which a number sent as text is ignored."""
 
@@ -119,7 +120,7 @@ class BlockEvents(Events):
         texts = {
             key: pieces
             for key, pieces in self.texts.get(place, _NO_PIECES).items()
-            # Gateways send empty parts.
+            # Gateways end an item with an empty part where its text has been streamed; then the pieces stay.
             if not any(
                 not isinstance(part, Mapping) or part.get("text") or part.get("refusal")
                 for part in as_list(value.get(homes[key[0]]) or [])

@@ -1,7 +1,7 @@
 """Normalise a chat-completions response: any body in, a :class:`Reply` out, never an exception.
 
 This is the one place where the shape drift of providers is absorbed; the loop sees only
-``Reply``. Every repair has a code in :mod:`toolreel_core._replies.reply`. Sources of the
+``Reply``. Every repair has a code in :mod:`toolreel_core._replies.warning_codes`. Sources of the
 shapes: openai/codex#13114, vllm-project/vllm#32587, ollama/ollama#14656.
 """
 
@@ -157,6 +157,7 @@ def _reply_of_message(found: FoundMessage, codes: WarningCodes, reading: _Readin
     content = content_of(message.get("content"))
     calls, noticed = structured_calls_in_message(
         message,
+        # The body may be the message itself, whose calls are then in their documented place.
         outside=[place.get("tool_calls") for place in (choice, found.body) if place is not message],
         parts=content.calls,
         known=reading.tools.known,
@@ -195,7 +196,8 @@ def apply_finish_reason(
     def verdict(problem: Problem | None, calls: tuple[ToolCall, ...] = (), codes: WarningCodes = ()) -> Reply:
         return replace(reply, calls=calls, finish=finish, problem=problem, warnings=codes)
 
-    # The order matters: an error or a filter wins over calls, because what came before it may be incomplete.
+    # The order matters: an error or a filter wins over calls, because what came before it may be incomplete
+    # (Gemini marks a call as malformed that is in the reply: NousResearch/hermes-agent#83886).
     calls, content = reply.calls, reply.content
     word, native = (normalized_word(choice.get(key)) for key in ("finish_reason", "native_finish_reason"))
     # OpenRouter maps the provider's finish reason to one of OpenAI's and keeps it as native_finish_reason.
@@ -262,7 +264,7 @@ def _without_end_markers(said: Reply) -> Reply:
     if said.calls or not ends_in_markup or not _UNREAD.isdisjoint(said.warnings):
         return said
     # Decoders take longer to import than most programs take to start, and few answers have any markup.
-    from toolreel_core._text_calls import without_end_markers  # noqa: PLC0415 - as below
+    from toolreel_core._text_calls import without_end_markers  # noqa: PLC0415 - see above
 
     content = without_end_markers(said.content)
     if content == said.content:
@@ -272,7 +274,7 @@ def _without_end_markers(said: Reply) -> Reply:
 
 _MARKED = frozenset(MARKED)
 _MOST_TOLD = 8
-"""How many calls that could not be read are told beside those that could."""
+"""Maximum number of unreadable calls that get a failed result, next to the calls that could be read."""
 _NOT_RUN = "it was written as text and could not be read, so it was not run"
 
 _CODES: Mapping[Rejection, WarningCode] = {

@@ -38,6 +38,7 @@ from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS
 _MESSAGE_HEAD = ("id", "model", "provider", "error")
 _PIECES = "partial_json"
 """Where the assembled stream has the text of an ``input``."""
+# The pieces first: a block may begin with its whole input, and stream it as well (inflaborg/ccrelay#119).
 _INPUTS = (_PIECES, "input", "arguments", "parameters")
 _PAUSED = "pause_turn"
 _FINISHES = {
@@ -47,12 +48,13 @@ _FINISHES = {
     "refusal": "stop",
     _PAUSED: "stop",
 }
-"""The words of chat completions for these reasons; an ordinary reply is read faster in its own."""
+"""The words of chat completions for these reasons: response transforms compare with them, a refusal has a
+field of its own, and ``pause_turn`` would be reported as unknown."""
 _REFUSED = "The model refuses to answer."
 
 
 def messages_body_as_chat(body: Json) -> ReadAsChat:
-    """The reply as a chat completion; unchanged if it is none of this form."""
+    """The reply as a chat completion; unchanged if it has another form."""
     if not isinstance(body, Mapping) or "content" not in body or "choices" in body:
         return ReadAsChat(body)
     blocks = _content_blocks(body["content"])
@@ -62,7 +64,7 @@ def messages_body_as_chat(body: Json) -> ReadAsChat:
         kind = _block_type(block)
         if kind == "tool_use":
             given = next((block[key] for key in _INPUTS if block.get(key) is not None), {})
-            # An object is what the form documents, so its text is no repair.
+            # An object is what the form documents, so it is made text without a warning.
             arguments = canonical(without_non_finite_numbers(given)) if isinstance(given, Mapping) else given
             function: Tree = {"name": block.get("name"), "arguments": arguments}
             calls.append({"id": block.get("id"), "type": "function", "function": function})
@@ -70,6 +72,7 @@ def messages_body_as_chat(body: Json) -> ReadAsChat:
             texts[kind].append(text_at(block, kind))
     text, refusal = "".join(texts["text"]), ""
     if body.get("stop_reason") == "refusal":
+        # A refusal may have no text at all (laravel/ai#881).
         refusal = text or text_at(tree_at(body, "stop_details"), "explanation").strip() or _REFUSED
     head = {key: body[key] for key in _MESSAGE_HEAD if body.get(key)}
     usage: Tree = {}
@@ -190,7 +193,7 @@ class MessageEvents(BlockEvents):
                 head = {**self.head, **delta, "usage": {**last, **tree_at(self.head, "usage"), **counts}}
                 complete = self.complete or bool(delta.get("stop_reason"))
                 return replace(self, head=head, complete=complete), ()
-            case "message_stop":
+            case "message_stop":  # also without a stop reason before it (SamSaffron/term-llm#955)
                 return replace(self, over=True, complete=True), ()
             case kind if kind == "error" or event.get("error"):
                 return self.with_failure(event), ()
@@ -206,7 +209,7 @@ class MessageEvents(BlockEvents):
     def _add_delta(self, delta: Tree, index: int | None) -> tuple[MessageEvents, Deltas]:
         kind, key = _DELTAS.get(type_of(delta), ("", ""))
         given = delta.get(key)
-        # Some gateways send the input as the object that it is.
+        # Some gateways send the input as an object (izaart95-jpg/GLM-Free-API#16).
         text = canonical(given) if isinstance(given, Mapping) and key == "partial_json" else given
         if not text:
             return self, ()
@@ -247,9 +250,10 @@ _INCOMPLETE: Mapping[Json, str] = {
 
 
 def responses_body_as_chat(body: Json) -> ReadAsChat:
-    """The reply as a chat completion; unchanged if it is none of this form."""
+    """The reply as a chat completion; unchanged if it has another form."""
     if not isinstance(body, Mapping) or "output" not in body or "choices" in body:
         return ReadAsChat(body)
+    # A gateway sends ``output_text``, which is a property of OpenAI's SDK, instead (AntSeed/antseed#48).
     items = [*_output_items(body["output"])] or [*_output_items(body.get("output_text"))]
     run = _server_executed_call_ids(items)
     calls, text, refusal, thoughts = list[Json](), "", "", ""
@@ -260,7 +264,7 @@ def responses_body_as_chat(body: Json) -> ReadAsChat:
                     tree = {"text": part} if isinstance(part, str) else as_tree(part)
                     text += text_at(tree, "text") if tree.get("type") != "refusal" else ""
                     refusal += text_at(tree, "refusal")
-            case "reasoning":  # its text is its own, or its summary
+            case "reasoning":  # its text is its own (openai/openai-dotnet#1329), or its summary
                 said, summed = (
                     "".join(text_at(as_tree(part), "text") for part in list_at(item, key))
                     for key in ("content", "summary")
@@ -269,7 +273,8 @@ def responses_body_as_chat(body: Json) -> ReadAsChat:
             case kind if kind in _CALLS and item.get("call_id") not in run:
                 type_, argument = _CALLS[kind]
                 called: Tree = {key: item.get(key) for key in ("name", argument)}
-                # The result goes back under `call_id`; `id` is that of the item.
+                # The result goes back under `call_id`; `id` is that of the item, which some gateways send
+                # alone (AntSeed/antseed#48).
                 calls.append({"id": item.get("call_id") or item.get("id"), "type": type_, type_: called})
             case _:
                 continue
@@ -307,7 +312,8 @@ def _item_type(item: Tree) -> str:
 
 
 def _server_executed_call_ids(items: Sequence[Tree]) -> list[Json]:
-    """The ids of calls whose results are next to them: some agents show what they have run themselves."""
+    """The ids of calls whose results are in the same output, since the server ran them."""
+    # Agents behind this form show what they have run themselves (NousResearch/hermes-agent#81693).
     return [
         id_ for item in items if _item_type(item) == "function_call_output" and (id_ := item.get("call_id"))
     ]
@@ -352,9 +358,10 @@ _TEXT_EVENTS: Mapping[str, tuple[str, str, DeltaKind | None]] = {
 _HOMES = {"text": "content", "refusal": "content", "summary_text": "summary", "arguments": "arguments"}
 """Where the texts of these keys are in a whole item."""
 _PARTS = ("content_index", "summary_index")
+"""Which part of its item a piece of text belongs to."""
 _ENDS = {
     "response.completed": "completed",
-    "response.done": "completed",
+    "response.done": "completed",  # jlcodes99/cockpit-tools#2328
     "response.incomplete": "incomplete",
     "response.failed": "failed",
 }
@@ -412,6 +419,7 @@ class ResponseEvents(BlockEvents):
                 place = self.latest
             else:
                 place = self.next_place() if index is None or index in self.begun else index
+        # A text may come only as ``.done``, without deltas (Sophomoresty/gemini-web2api#57).
         known = self.has_text(place, key, part)
         at = self.add_text(place, key, text, of=kind, part=part, whole=ending == "done")
         return at, () if known and ending == "done" else at.deltas_to_show(display, text)

@@ -141,7 +141,7 @@ class Reply:
 
 
 _NESTED = ("provider", "response", "result", "data")
-"""Where some gateways put the whole completion (pydantic/pydantic-ai#3994)."""
+"""Where some gateways put the whole completion (pydantic/pydantic-ai#3994, cline/cline#13348)."""
 _FINISH_WORDS = ("finish_reason", "stop_reason", "done_reason")
 _ZERO = (0, "0")
 _NO_CHOICES = Problem("NO_CHOICES", "the reply has no choices")
@@ -198,6 +198,7 @@ def find_message(tree: Json) -> FoundMessage:
     message, noticed = _message_of_choice(choice)
     problem = problem or problem_from_error_field(choice) or problem_from_error_field(message or {})
     if message is None:
+        # These reasons say why there is none; they become the problem later.
         if finish_reason_of_word(choice.get("finish_reason")) not in {"length", "content_filter", "error"}:
             problem = problem or _NO_MESSAGE
     elif message.get("role") not in (None, "assistant"):
@@ -220,7 +221,8 @@ def _first_choice(choices: Sequence[Json]) -> Json:
     message = tree_at(first, "message")
     if message.get("tool_calls") or message.get("function_call"):
         return first
-    # Claude behind some gateways: each block of one turn is a choice, the text first, then the calls.
+    # Claude behind some gateways: each block of one turn is a choice, the text first, then the calls
+    # (karthink/gptel#1284).
     others = (tree_at(one, "message").get("tool_calls") for one in choices if isinstance(one, dict))
     calls = [call for listed in others if isinstance(listed, list) for call in listed]
     return {**first, "message": {**message, "tool_calls": calls}} if calls else first

@@ -36,6 +36,9 @@ from toolreel_core._replies.arguments import Arguments, read_arguments
 from toolreel_core._replies.warning_codes import WarningCode, WarningCodes
 from toolreel_core._settings import LoopConfig
 
+# DeepSeek's thinking mode rejects a history without ``reasoning_content``, even an empty one
+# (crewAIInc/crewAI#5878); Gemini needs its thought signatures (langroid/langroid#969), OpenRouter its
+# ``reasoning_details`` in order, LiteLLM ``thinking_blocks`` and ``provider_specific_fields``.
 _OF_MESSAGE = frozenset(
     {
         "extra_content",
@@ -91,8 +94,10 @@ def _present_fields(fields: Tree, names: frozenset[str]) -> dict[str, Json]:
     return {key: value for key, value in fields.items() if key in names and value is not None}
 
 
+# `functions.` is OpenAI's namespace of tools, `default_api` is Google's (UKGovernmentBEIS/inspect_ai#2838).
 _PREFIXES = ("functions.", "default_api.", "default_api:", "tool:")
-# `ping<|channel|>commentary`: everything from the first token on; U+FF5C is DeepSeek's full-width bar.
+# `ping<|channel|>commentary`: everything from the first token on; U+FF5C is DeepSeek's full-width bar,
+# and U+2016 what some proxies make of it (lsdefine/GenericAgent#804).
 _LEAKED = lazy_pattern(r"<[|\uff5c\u2016]")
 # `tool_12</arg_value>` (GLM).
 _CLOSING_TAG = lazy_pattern(r"</\w{1,64}>\Z")
@@ -125,7 +130,7 @@ def _name_candidates(bare: str) -> Iterator[str]:
     stripped = _CLOSING_TAG.sub("", bare)
     yield stripped
     half = bare[: len(bare) // 2]
-    if bare == half * 2:  # from a stream that repeats the name in every chunk
+    if bare == half * 2:  # from a server that sent the name twice (NousResearch/hermes-agent#6841)
         yield half
     for prefix in _PREFIXES:
         if stripped.startswith(prefix):
@@ -267,6 +272,7 @@ def _called_name(place: Tree) -> str:
     return name if isinstance(name, str) and name.strip() else ""
 
 
+# GPT models call this tool, which nobody has offered (prefect-archive/ControlFlow#107).
 _BUNDLES = frozenset({"multi_tool_use.parallel", "multi_tool_use_parallel"})
 
 

@@ -32,13 +32,14 @@ Frame: TypeAlias = Mapping[str, Json] | Literal["done", "lost"]
 """A JSON object, the end of the stream, or something that could not be parsed."""
 
 _SILENT = frozenset({"", "event", "id", "retry"})
+"""Fields without data; the empty one is a comment."""
 _END = "[DONE]"
 _JSON = tuple('{["-0123456789tfn')
 """The first characters of JSON values."""
 _LINE_END = lazy_pattern(r"\r\n|\n|\r")
 """A line end of server-sent events; ``splitlines()`` would also split at U+2028 inside JSON."""
 _NEXT_FRAME = lazy_pattern(r"data:\s*(?=[{\[])")
-"""The next event in a line whose line end a proxy has dropped."""
+"""The next event in a line whose line end a proxy has dropped (SamSaffron/term-llm#448)."""
 _TRIES = 8
 """Positions tried for the next frame in a broken line: bounded, so that a long line stays linear."""
 _NO_LINES: PVector[str] = pvector()
@@ -106,6 +107,7 @@ def _data_of_line(line: str) -> str | None:
         case "error":
             return f'{{"error":{value}}}'
         case name:
+            # A bare object is data, and so is an unknown field with a brace: it is reported as lost.
             return None if name in _SILENT or "{" not in line else line
 
 
@@ -132,6 +134,7 @@ def _frames_of_broken_line(line: str) -> tuple[Frame, ...]:
 def _frame_of_data(data: str) -> tuple[Frame, ...] | None:
     """The frame in some data, ``()`` if it is empty or a comment, ``None`` if it is not JSON."""
     text = data.strip()
+    # Some gateways wrap a comment into data: "data: : OPENROUTER PROCESSING" (llm-gateway#2053).
     if not text or text.startswith(":"):
         return ()
     if text == _END:
@@ -179,7 +182,7 @@ def wire_form_of_body(body: str) -> WireForm | None:
 
 
 def deltas_in(body: str, form: WireForm = "chat_completions", *, whole: bool) -> Deltas:
-    """The chunks to display of a body received at once; of one that is no stream if ``whole``.
+    """The chunks to display of a body that was received at once.
 
     :param whole: whether to include a body that is not a stream
     """
@@ -277,7 +280,8 @@ class Stream:
                     at = replace(at, lost=at.lost or not at.events.complete)
                 case Mapping():
                     before = at.events
-                    # Some gateways translate the request alone, and answer with chat completions.
+                    # Some gateways translate only the request, and answer with chat completions
+                    # (decolua/9router#3781).
                     if "choices" in frame and not isinstance(frame.get("type"), str):
                         before = before if isinstance(before, ChatEvents) else ChatEvents()
                     events, deltas = before.add_event(frame)

@@ -1,4 +1,4 @@
-"""Schemas from outside, such as of a tool of an MCP server: the part of them that can be used.
+"""Schemas from outside, such as those of MCP tools: the part that can be used.
 
 What cannot be used is left out, so that the schema accepts more than it says, and never less.
 """
@@ -15,6 +15,7 @@ from toolreel_core._schema.patterns import is_linear_time_pattern, python_patter
 from toolreel_core._schema.validation import BadReference, check_depth, check_references, check_schema
 from toolreel_core._schema.walk import map_subschemas, schemas_in
 
+# A round mends one broken reference; a schema with more of them than rounds is left out as a whole.
 _ROUNDS = 20
 _DEPENDENT = {
     "properties": "additionalProperties",
@@ -33,7 +34,7 @@ class _Fault(NamedTuple):
     """What it is in: a schema, a list of schemas, or an object of them."""
     keyword: str | int
     is_schema: bool = False
-    """It stands for a schema, so that any value has to be allowed instead."""
+    """Whether a schema has to be there: ``{}``, which allows any value, then takes its place."""
 
 
 def usable_schema(schema: Tree) -> tuple[Tree, tuple[str, ...]]:
@@ -51,7 +52,7 @@ def usable_schema(schema: Tree) -> tuple[Tree, tuple[str, ...]]:
                 loosened = loosened or keyword not in _NOTES
                 if is_schema:
                     holder[keyword] = {}
-                else:
+                else:  # with a default, since several faults may be about one keyword
                     holder.pop(keyword, None)
                     holder.pop(_DEPENDENT.get(str(keyword)), None)
             if not found:
@@ -86,6 +87,7 @@ def _bad_keywords(tree: Tree) -> Iterator[_Fault]:
         holders: list[Any] = [tree]
         for step in path:
             holders.append(holders[-1][step])
+        # The metaschema asks for these two types wherever a schema has to be, and nowhere else.
         is_schema = error.validator_value == ["object", "boolean"]
         while path and not is_schema and isinstance(holders[len(path) - 1], MutableSequence):
             path.pop()  # a list that is wrong in a part is wrong

@@ -29,6 +29,7 @@ def merge_all_of(schema: Tree) -> Tree:
     together: dict[str, Json] = {key: value for key, value in schema.items() if key != "allOf"}
     for each in list_at(schema, "allOf"):
         part = merge_all_of(as_tree(each))
+        # Spread twice: the first gives the order, the last the values; earlier parts come first and win.
         own = tree_at(together, "properties")
         properties = {**own, **tree_at(part, "properties"), **own}
         required = [*list_at(together, "required"), *list_at(part, "required")]
@@ -70,7 +71,9 @@ _SHAPES: Mapping[str, Sequence[str]] = {
     "array": ("items", "prefixItems", "minItems", "maxItems", "contains", "uniqueItems"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
+"""Keywords that show the type of a schema that declares none; the first type that has one counts."""
 _OWN_SHAPE = ("properties", "items", "prefixItems", "enum", "const")
+"""Keywords that a schema may not have next to ``anyOf``: then its branches are merged into it."""
 
 
 def gemini_subset(schema: Tree) -> Tree:
@@ -109,6 +112,7 @@ def _gemini_schema_of_type(tree: Tree, kind: str, *, nullable: bool) -> dict[str
         node["title"] = tree["title"]
     # What Gemini has no keyword for is said in the description.
     about, form, listed = text_at(tree, "description"), text_at(tree, "format"), _const_or_enum_values(tree)
+    # Gemini's own format ``enum`` says no more than the keyword.
     has_format = form in _FORMATS.get(kind, ())
     choices = ", ".join(canonical(choice) for choice in listed if not isinstance(choice, str))
     words = (

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 
 MAX_LEVELS = 64
-"""Levels of a schema; jsonschema would reach Python's recursion limit at about 100."""
+"""Levels of JSON in a schema (a property takes two); jsonschema would reach Python's recursion limit at about
+100."""
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _CLASSES: Mapping[str, tuple[type, ...]] = {
     "array": (list,),
@@ -155,7 +156,7 @@ def _are_distinct_strings(names: Sequence[Json]) -> bool:
 
 
 def _has_type(kinds: Sequence[str], value: Json) -> bool:
-    # 3.0 is an integer to JSON Schema; True, an int to Python, is none.
+    # 3.0 is an integer to JSON Schema; True, an int to Python, is not.
     whole = "integer" in kinds and type(value) is float and value.is_integer()
     return whole or any(type(value) in _CLASSES[kind] for kind in kinds)
 
@@ -172,6 +173,7 @@ def _is_number(value: Json) -> bool:
 AT_MOST = 3
 """Maximum violations reported at once: more would hide the one that matters from the model."""
 _SAMPLE = 80
+"""Characters of a value that a violation shows."""
 
 
 class Violation(NamedTuple):
@@ -222,8 +224,9 @@ def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
 
 
 _NAMES = 20
+"""Maximum number of parameters that a violation names."""
 _NO_NAME = lazy_pattern(r"""[\s<>="'{}]|:\Z|\A\Z""")
-"""What the name of a parameter does not have: markup or a sign of the call around it."""
+"""What no name of a parameter has: markup, or a sign of the call as in ``query:`` and ``name="limit"``."""
 _OPENS = frozenset({
     "additionalProperties", "patternProperties", "unevaluatedProperties", "propertyNames",
     "anyOf", "oneOf", "allOf", "if", "$ref", "$dynamicRef", "dependentSchemas",
@@ -256,7 +259,7 @@ def _validation_errors(schema: JsonText, value: Json) -> list[ValidationError] |
         return []
     try:
         return list(_validator(schema).iter_errors(value))
-    except (OverflowError, RecursionError):  # it divides by a fractional multipleOf in floating point
+    except (OverflowError, RecursionError):  # jsonschema divides by a fractional multipleOf in floats
         return None
 
 

@@ -61,6 +61,7 @@ def reference_target(reference: Json, root: Tree) -> Json:
     return value_at_json_pointer(root, _ESCAPED.sub(_decode_percent, reference))
 
 
+# A run of escapes at once, since one character may be several bytes of UTF-8.
 _ESCAPED = lazy_pattern(r"(?:%[0-9A-Fa-f]{2})+")
 
 
@@ -68,7 +69,10 @@ def _decode_percent(escapes: re.Match[str]) -> str:
     return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace")
 
 
+# Definitions that refer to others several times grow exponentially. By default, all tools of a request
+# together may have as many bytes (`max_tool_definitions_bytes`).
 _MOST_BYTES = 200_000
+# A chain of references may lead deeper than the schema itself nests.
 _DEEPEST = 64
 _HOLDERS = ("$defs", "definitions")
 _NOTES = frozenset(

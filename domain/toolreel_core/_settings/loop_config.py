@@ -81,6 +81,7 @@ class LoopConfig(Settings):
     """Bytes of the images, audio and files in one result that may reach the model."""
     max_argument_depth: int = 64
     """Maximum levels of nesting in a call's arguments; at most 128."""
+    # OpenAI refuses more (zed-industries/zed#32946).
     max_tool_definitions_count: int = 128
     """Tools that may be sent to the model; those that are not exposed do not count."""
     max_tool_definitions_bytes: int = 200_000
@@ -223,4 +224,5 @@ class LoopConfig(Settings):
 
 
 _COSTS = ("max_cost", "max_conversation_cost")
+# A reply that reports a higher cost counts as one without a cost (`_replies/reply.py`).
 _MAX_COST = 1_000_000_000

@@ -73,6 +73,7 @@ def chat_url(base_url: str, api_prefix: str = API_PREFIX) -> str:
     """
     base, _, query = base_url.strip().partition("#")[0].partition("?")
     path, prefix = base.rstrip("/"), api_prefix.strip().strip("/")
+    # Behind "https:", the empty text between the slashes, and the host.
     versioned = any(map(_VERSION.fullmatch, path.split("/")[3:]))
     if not path.endswith(_CHAT):
         path = f"{path}{_CHAT}" if versioned or not prefix else f"{path}/{prefix}{_CHAT}"
@@ -104,7 +105,7 @@ _BY_FORM: Mapping[WireForm, Mapping[str, Any]] = {
     "chat_completions": {},
     # The input is a list of items of any kind; an output may have images and files.
     "responses": {"supports_audio": "no", "images_in_tool_results": "yes"},
-    # What the system says is no message; ids have letters, digits, "_" and "-"; temperature ends at 1.
+    # System text is not a message; ids have letters, digits, "_" and "-"; temperature ends at 1.
     "messages": {
         "single_leading_system": True,
         "id_style": "openai",
@@ -192,6 +193,7 @@ class Provider(Settings):
     def __post_init__(self) -> None:
         check_and_convert_settings(self)
         for key, value in _BY_FORM[self.wire_form].items():
+            # A value that equals the default can't be told from one that was not given.
             if getattr(self, key) == type(self).__dataclass_fields__[key].default:
                 object.__setattr__(self, key, value)
 

@@ -472,7 +472,7 @@ def content_tool_call_tags_to_tool_calls(choice: Tree) -> Tree:
     content = message.get("content")
     if not isinstance(content, str) or message.get("tool_calls") or message.get("function_call"):
         return choice
-    from toolreel_core._text_calls import text_calls  # noqa: PLC0415 - loaded for who has text read
+    from toolreel_core._text_calls import text_calls  # noqa: PLC0415 - only for those who read text
 
     finish_word = finish if isinstance(finish, str) else ""
     found = text_calls(content, tools=(), dialects=(_DIALECT,), finish=finish_word)
@@ -500,7 +500,7 @@ def content_tool_call_tags_to_tool_calls(choice: Tree) -> Tree:
     about="Arguments that are blank, null or missing become an empty object, as models mean it.",
 )
 def arguments_blank_to_empty_object(call: Tree) -> Tree:
-    """The call with ``arguments: "{}"``, if it was made without any; the text ``null`` is none either."""
+    """The call with ``arguments: "{}"``, if it has none; the text ``null`` counts as none."""
     function = tree_at(call, "function")
     arguments = function.get("arguments")
     is_null = isinstance(arguments, str) and arguments.strip() == "null"

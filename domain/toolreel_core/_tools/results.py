@@ -277,7 +277,7 @@ _ALREADY_DONE = (
 
 
 def already_done_envelope(tool_name: str) -> Envelope:
-    """The result of a call that repeats one that succeeded, which is no failure."""
+    """The result of a call that repeats one that succeeded; it counts as a success."""
     return Envelope(
         True, shortened_name(tool_name), JsonText('{"already_done":true}'), warnings=(_ALREADY_DONE,)
     )

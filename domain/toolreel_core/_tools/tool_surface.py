@@ -37,6 +37,7 @@ _UNFIT = lazy_pattern(r"[^a-zA-Z0-9_./:-]")
 """A character that an inner name cannot have."""
 _MAX_LENGTH = 64
 _MAX_SHOWN = 80
+"""Characters of a name in an error text: wider than what providers take."""
 _DIGITS = 8
 """Digits of a digest at the end of a shortened name."""
 
@@ -64,7 +65,7 @@ def prefixed_name(*parts: str) -> str:
 
 
 def name_with_digest(name: str, whole: str) -> str:
-    """A name with the digest of what it stands for, where it alone is not unique."""
+    """A name made unique by the digest of what it stands for."""
     return f"{name[: _MAX_INNER - _DIGITS - 1]}_{digest(whole)[:_DIGITS]}"
 
 
@@ -139,19 +140,22 @@ def resolve_root_reference(tree: Mapping[str, Json]) -> Mapping[str, Json]:
         return tree
     root = {**part, **{key: value for key, value in tree.items() if key not in {"$ref", "$defs"}}}
     others = {name: value for name, value in parts.items() if name != reference.removeprefix(_DEFS)}
+    # A recursive model refers to itself by its definition, which then stays.
     if quote(reference) in json_text({**root, "$defs": others}, "parameters"):
         return {**root, "$defs": parts}
     return {**root, "$defs": others} if others else root
 
 
 def without_empty_required(schema: Json) -> Json:
-    """A schema without empty ``required`` lists, at any depth; validators of older drafts reject those."""
+    """A schema without empty ``required`` lists, at any depth."""
+    # Draft 4 forbids them, and so do validators of that draft (python-jsonschema/jsonschema#339).
     if not isinstance(schema, Mapping):
         return schema
     kept = {keyword: value for keyword, value in schema.items() if keyword != "required" or value}
     return map_subschemas(kept, without_empty_required)
 
 
+# OpenAI refuses an object schema that has no `properties` (spring-projects/spring-ai#4776).
 _NO_PARAMETERS = canonical({"type": "object", "properties": {}, "additionalProperties": False})
 _LIMITS = ("deadline_ms", "max_args_bytes", "max_output_bytes")
 
@@ -441,6 +445,7 @@ def compose(
 
 
 _MAX_NAMED = 5
+"""How many of the largest tools an error names."""
 
 
 def check_surface(surface: ToolSurface, config: LoopConfig) -> None:
