@@ -113,6 +113,7 @@ class OutputSpec:
         :param text: what the model has written so far, as text or as arguments of the final tool
         """
         answer = partial_value(text)
+        # Some models write the bare value, which is accepted in the end (OUTPUT_BARE), so it is shown, too.
         is_wrapper = self.wrapped and isinstance(answer, Mapping) and answer.keys() <= {VALUE}
         return cast("Tree", answer).get(VALUE) if is_wrapper else answer
 
@@ -146,6 +147,7 @@ def _rebase_references(schema: Json) -> Json:
     moved = map_subschemas(schema, _rebase_references)
     reference = moved.get("$ref")
     if isinstance(reference, str) and (reference == "#" or reference.startswith("#/")):
+        # The root of the schema is the property now; only shared definitions stay where they were.
         kept = reference.startswith(_SHARED)
         moved["$ref"] = reference if kept else f"#/properties/{VALUE}{reference[1:]}"
     return moved
