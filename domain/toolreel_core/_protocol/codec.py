@@ -291,6 +291,7 @@ def decode(kind: object, tree: Json, place: str) -> object:
     if kind is Transcript:
         return _decode_transcript(tree, place)
     if kind is JsonText:
+        # Digests and fingerprints cover the text, so another spelling of the same JSON is a damaged record.
         text = value_or_failure(read_json(tree).map(canonical)) if isinstance(tree, str) else None
         if not isinstance(text, JsonText) or text != tree:
             raise codec_error(place, "canonical JSON text", tree)
@@ -340,6 +341,7 @@ def _decode_union(kinds: tuple[Any, ...], tree: Json, place: str) -> object:
         if kind is None:
             raise codec_error(f"{place}.type", f"one of {', '.join(classes)}", tree.get("type"))
         return decode(kind, tree, place)
+    # No union of a stored field has two scalars, so the first that is not None is the only one.
     plain = [kind for kind in kinds if not is_dataclass(kind)]
     for kind in plain:
         if (kind is NoneType) == (tree is None):
@@ -420,6 +422,7 @@ def blob_lines(value: Plan | Event, written: Container[str] = ()) -> dict[str, s
 
 
 SEAL_VERSION = 1
+# Bytes: 128 bits, too many to try all keys.
 _SHORTEST = 16
 
 
@@ -451,6 +454,7 @@ def unseal(sealed: str, key: bytes, *, about: str = "") -> str:
         case {"toolreel_seal": int() as version, "hmac": str() as mac, "sealed": str() as text}:
             if version != SEAL_VERSION:
                 raise CodecError(f"sealed in version {version}; this toolreel reads version {SEAL_VERSION}")
+            # As bytes: compare_digest() raises TypeError on texts that are not ASCII.
             if not hmac.compare_digest(mac.encode(), _seal_digest(text, key, about).encode()):
                 raise CodecError(
                     "the seal does not fit: the value was changed, or sealed with another key or `about`"
