@@ -178,6 +178,7 @@ def _reply_with_answer_call_as_text(reply: Reply, name: str) -> Reply:
 def _whole_json_reply(body: Json, state: State) -> Reply | None:
     """The reply whose whole text is the JSON that was asked for: its strings may hold the markup of calls."""
     plan = state.present
+    # A constrained reply is JSON, too, but of a call, which a dialect has to read.
     if plan.output is None or not plan.config.text_dialects or plan.constrains_calls:
         return None
     config = replace(plan.config, text_dialects=())
