@@ -79,7 +79,7 @@ class Recommendation:
     profiles: tuple[str, ...] = ("default",)
     """Sampling profiles to use, the best first."""
     best_profile: str = "default"
-    """The sampling profile with the best result in an evaluation, which the next three are of."""
+    """The sampling profile with the best result in an evaluation; the next three fields are about it."""
     ok: Natural = 0
     """Runs of tool scenarios that succeeded."""
     runs: int = 1

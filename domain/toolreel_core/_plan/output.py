@@ -253,7 +253,7 @@ calls another tool in 7 of 11 talks that need none; with these words in 3, and i
 
 
 def call_constraint(entries: Iterable[Json]) -> Tree:
-    """The key that holds a reply to one call of these entries of ``tools``.
+    """The key of a request that constrains a reply to one call.
 
     :param entries: those of ``tools`` that the reply may call
     """

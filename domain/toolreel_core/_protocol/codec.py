@@ -50,7 +50,7 @@ def blobs_in(value: Plan | Event) -> tuple[Blob, ...]:
 
 
 def restore_blobs(tree: Json, blobs: Mapping[str, str], place: str) -> Json:
-    """The stored form with the Base64 of each digest, which has been checked.
+    """The stored form with the bytes of each blob in its place.
 
     :param blobs: Base64 by digest, which has been checked
     """
@@ -220,7 +220,7 @@ def decode_event(tree: Json) -> Event:
 
 
 def encode(value: object, blobs: dict[str, Json] | None = None) -> Json:
-    """The stored form, as parsed JSON; ``blobs`` gets Base64 by the digest that stands in its place.
+    """The stored form, as parsed JSON.
 
     :param blobs: gets the Base64 of each blob by its digest, which then stands in its place
     """
@@ -402,7 +402,7 @@ def event_line(n: int, effect: Unanswered | None, event: Event) -> str:
 
 
 def blob_lines(value: Plan | Event, written: Container[str] = ()) -> dict[str, str]:
-    """The lines with the blobs of a plan or an event, by digest, without those ``written`` already.
+    """The lines with the blobs of a plan or an event, by digest.
 
     :param written: the digests that the journal has already
     """
