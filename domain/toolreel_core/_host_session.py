@@ -166,6 +166,7 @@ def _apply_event(run: _Run, given: Event | HttpResponse, *, with_journal: bool) 
     if with_journal and after.state.step_number > before.step_number:
         kept = {blob.digest for said in before.messages.messages for blob in blobs_of(parts_of_message(said))}
         blobs = blob_lines(event, kept).values()
+        # Refs begin at 1, so 0 finds nothing.
         lines = [*blobs, event_line(before.step_number, run.waiting.get(ref or 0), event)]
     left = {number: effect for number, effect in run.waiting.items() if number != ref}
     waiting = {**({} if after.state.outcome else left), **_unanswered_by_ref(after.effects)}

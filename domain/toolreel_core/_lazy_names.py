@@ -25,6 +25,7 @@ def lazy_exports(
     # A documented function in spite of its name; pytest's loaders cannot give the code of a module.
     caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     code, bound = caller.f_code, {*caller.f_globals}
+    # Filled at the first use: reading the code of a module takes time.
     homes: dict[str, str] = {}
 
     def load(name: str) -> object:

@@ -63,6 +63,7 @@ def proxy_app(settings: ProxySettings, *, tell: Tell = _discard_log_entry) -> St
     """
     proxy = Proxy(settings, tell)
     guarded = partial(Guarded, settings, proxy.metrics, proxy.logged)
+    # Base URLs of clients end in /v1 or not: Anthropic's SDK adds it to the path, OpenAI's does not.
     paths = [
         Path(f"{prefix}{path}", endpoint)
         for prefix in ("/v1", "")
@@ -184,6 +185,7 @@ class Proxy:
             except (Trouble, ToolreelError) as why:
                 problem = why
             else:
+                # The first route that takes a model is the one that is used, so its entry stays.
                 found = {**{name: each for name, each in listed.items() if route.takes(name)}, **found}
         if problem and not found:
             raise problem
@@ -265,7 +267,7 @@ def serve(
         sys.setswitchinterval(_SWITCH)
     url = f"http://{named}:{bound}/v1"
     with socket_:
-        # The second Ctrl-C calls `hurry` in a handler of signals, so that takes no lock.
+        # The second Ctrl-C calls `skip_journals` in a signal handler, which must not wait for a lock.
         config = server_config(app, connections=CONNECTIONS, drain=drain, lifespan=True)
         server = _Server(config, app.state.proxy.recorder.skip_journals)
         ready(url)  # whoever connects now waits until requests are taken
@@ -295,11 +297,13 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await super().shutdown(sockets)
+        # uvicorn skips this after a second Ctrl-C, and what was recorded last would be lost.
         if self.force_exit:
             await self.lifespan.shutdown()
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
+        # uvicorn's own raises the signals again at the end, so that the process would die of them.
         before = {
             number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)
         }

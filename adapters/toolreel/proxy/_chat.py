@@ -66,7 +66,7 @@ class Sent:
     method: str = "POST"
 
     def request(self, limits: Limits, exchange: Exchange) -> httpx.Request:
-        """The transport alone sees it, so no client of httpx is needed."""
+        """The request for the transport; no httpx client is involved."""
         seconds = limits.stall_seconds
         timeouts = {"connect": _CONNECT, "read": seconds, "write": seconds, "pool": seconds}
         request = httpx.Request(
@@ -226,10 +226,12 @@ class ChatExchange:
                         for chunk in chunks:
                             await self.answer.send_event(chunk)
                         await self.answer.send_keep_alive()
+                    # A body that is not a stream has no progress to measure, so each piece counts.
                     if stream.stream.progress > progress or stream.stream.streamed is False:
                         progress, progressed_at = stream.stream.progress, time.monotonic()
                     elif time.monotonic() - progressed_at > stall:
                         why = f"no meaningful data for {stall:g} s, though the connection was alive"
                         return RequestFailed(0, "timeout", why)
                     continue
+                # The stream is complete, but the upstream has not ended it in time.
                 return ReplyReceived(0, 200, stream.body)

@@ -33,7 +33,7 @@ NEVER_AGAIN = {"x-should-retry": "false"}
 """The openai SDKs obey it: the same request fails the same way."""
 
 _STATUSES: Mapping[ProblemCode, int] = {"RATE_LIMITED": 429, "CONTENT_FILTER": 400}
-"""A filter says the same again; Azure reports it as an error of the request, too."""
+"""A content filter rejects the same request again; Azure, too, reports that as an error of the request."""
 
 
 _FAILURES = {
@@ -238,6 +238,7 @@ async def read_request(scope: Scope, receive: Receive, form: WireForm, most: int
     return request
 
 
+# Seconds. Prometheus' usual buckets end at 10, and long replies take minutes.
 _BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 
@@ -280,7 +281,7 @@ class Metrics:
 
 
 _LEFT = 499
-"""The status of a request whose client left before it was told anything; nginx has it so, too."""
+"""The status of a request whose client left before it was told anything, as in nginx."""
 _FAILED = Trouble(500, "The proxy has failed at this request; its log has the traceback.", "proxy_failed")
 
 Endpoint: TypeAlias = "Callable[[Scope, Receive, ClientAnswer], Awaitable[Tree | None]]"
@@ -304,7 +305,7 @@ def callback_with_logging(tell: Tell) -> Tell:
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """An endpoint for clients that show the token, and for none that a page in a browser has sent here.
+    """An endpoint that requires the token, and refuses requests from pages of other sites.
 
     It logs and counts each of its requests.
     """
@@ -318,9 +319,10 @@ class Guarded:
     form: WireForm = "chat_completions"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":  # the proxy speaks no WebSocket, and a server may
+        if scope["type"] != "http":  # the proxy speaks no WebSocket, but the server that runs it may
             await send({"type": "websocket.close", "code": 1000})
             return
+        # Also for paths that are not here, such as /v1/messages/count_tokens: the client reads the error.
         form: WireForm = "messages" if "/messages" in scope["path"] else self.form
         answer = ClientAnswer(send, scope["path"], form)
         try:

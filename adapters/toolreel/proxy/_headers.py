@@ -40,7 +40,10 @@ _STAY_THERE_TOO = ("access-control-", "x-toolreel-")
 
 
 def headers_for_client(headers: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The headers of an upstream for the client, by lower names: all but those that are its own affair."""
+    """The headers of an upstream for the client: all but those about its own connection or origin.
+
+    :param headers: names in lower case
+    """
     stay = _STAY_THERE | _names_in_connection_header(headers)
     return [
         (name, value) for name, value in headers if name not in stay and not name.startswith(_STAY_THERE_TOO)
@@ -57,6 +60,7 @@ def api_key_in_headers(headers: Headers) -> str:
 
 
 def has_proxy_token(headers: Headers, token: str) -> bool:
+    # As bytes: compare_digest() raises TypeError on texts that are not ASCII.
     given = (headers.get(TOKEN, ""), *(_without_bearer(headers.get(name, "")) for name in KEYS))
     return any(hmac.compare_digest(each.encode(), token.encode()) for each in given)
 

@@ -163,7 +163,7 @@ class Recorder:
         self._without_journal = 0
 
     def caller_name(self, key: str) -> str:
-        """Means nothing elsewhere; the key itself is not kept."""
+        """A name for the owner of a key, valid in this process only; the key itself is not kept."""
         return blake2b(key.encode("utf-8", "replace"), key=self._salt).hexdigest()
 
     def take_or_begin_conversation(
@@ -173,6 +173,7 @@ class Recorder:
         if self._folder is None:
             return None
         keys = continuation_keys(request.entries, caller)
+        # Exact keys first: two conversations with the same words differ in the ids of their calls only.
         forms = (*(key.exact for key in keys), *(key.alike for key in keys))
         found = next((waiting for form in forms if (waiting := self._by_key.get(form))), None)
         conversation = (
@@ -212,6 +213,7 @@ class Recorder:
         elif conversation.recording.has_changes and conversation.name not in self._due:
             self._due[conversation.name] = conversation
             self._thread.submit(self._save_due_conversations)
+        # The latest conversation stays, however large it is.
         while len(self._waiting) > 1 and (len(self._waiting) > _KEPT or self._size > _KEPT_BYTES):
             self._thread.submit(
                 self._make_journals, self._remove_from_waiting(next(iter(self._waiting.values())))
@@ -258,6 +260,7 @@ class Recorder:
         preset = Preset((BEHIND_PROXY,), config=config, provider=provider)
         # The settings of the loop under which its replies were read.
         settings = {} if extras.none else {**extras.settings}
+        # That limit is for the requests that the proxy adds; the client goes on as long as it likes.
         settings.pop("max_turns", None)
         try:
             runs = recover_runs(Session(path), preset=preset, settings=settings)

@@ -113,7 +113,7 @@ class ClientRequest:
 
 
 def client_request(body: bytes | str, form: WireForm = "chat_completions") -> ClientRequest | Refusal:
-    """The request in a body of this form, or why it is none."""
+    """The request in a body of this form, or why the body is not a request."""
     text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
     tree = read_json(text).value_or(None)
     if not isinstance(tree, Mapping):
@@ -145,6 +145,7 @@ def _request_refusal(tree: Tree, form: WireForm) -> Refusal | None:
     key = "input" if form == "responses" else "messages"
     given: Json = tree.get(key)
     stored = given is None and tree.get("prompt")
+    # A text, or a stored prompt instead of any input, counts as one item.
     if form == "responses" and (isinstance(given, str) or stored):
         given = [{}]
     if not isinstance(given, list) or not given or not all(isinstance(one, Mapping) for one in given):

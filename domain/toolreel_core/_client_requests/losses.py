@@ -101,7 +101,7 @@ class Said(NamedTuple):
 AsChat: TypeAlias = "tuple[Tree, tuple[Said, ...], Findings]"
 """A request of another form: the options that chat completions have, its messages, and what that lacks."""
 ReadPart: TypeAlias = "Callable[[Tree, str, Findings], Tree]"
-"""Reads a part of a content as one of chat completions; what is none stays as it is, and is noted."""
+"""Reads a part of a content as one of chat completions; any other part stays as it is, and is noted."""
 
 
 def is_empty(value: Json) -> bool:

@@ -26,6 +26,7 @@ def _options_at(tree: Tree, paths: Mapping[str, str]) -> dict[str, Json]:
     for option, path in paths.items():
         *keys, last = path.split(".")
         value = tree_at(tree, *keys).get(last)
+        # ``false`` means the same as leaving it out, but for this option, which is true by default.
         if not is_empty(value) or (value is False and option == "parallel_tool_calls"):
             options[option] = value
     return options
@@ -107,7 +108,7 @@ def _user_messages(entry: Tree, place: str, found: Findings) -> Iterator[Tree]:
 
 
 def _part_of_block(block: Tree, place: str, found: Findings) -> Tree:
-    """A block of the user as a part of chat completions; what is none stays as it is."""
+    """A block of the user as a part of chat completions; a block without such a part stays as it is."""
     source = tree_at(block, "source")
     _note_extras(block, place, found)
     match block:
@@ -168,9 +169,11 @@ def _messages_request_options(tree: Tree, found: Findings) -> Tree:
         found.add_loss("unknown", "tool_choice")
     if choice.get("disable_parallel_tool_use"):
         options["parallel_tool_calls"] = False
+    # In Messages, tools that the client runs have the type ``custom`` or none.
     return {**options, **chat_tools(tree, (None, "custom"), "input_schema", found)}
 
 
+# ``store`` only where the client sends it: that OpenAI stores by default is not a wish of the client.
 _RESPONSES_PATHS = {
     **{key: key for key in (
         "metadata", "model", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention",
@@ -180,7 +183,6 @@ _RESPONSES_PATHS = {
     "reasoning_effort": "reasoning.effort",
     "verbosity": "text.verbosity",
 }  # fmt: skip
-"""That a response is stored if nothing is said is no wish."""
 _RESPONSES_HINTS = frozenset({"client_metadata", "max_tool_calls", "moderation", "context_management"})
 _RESPONSES_LOST = {
     "previous_response_id": "stored_response",
@@ -299,6 +301,7 @@ def _responses_request_options(tree: Tree, found: Findings) -> Tree:
         case _:
             pass
     for wanted in list_at(tree, "include"):
+        # Not a loss: clients that could use it always ask (docs/decisions/0135).
         if wanted == "reasoning.encrypted_content":
             found.add_hint("encrypted_content")
         else:

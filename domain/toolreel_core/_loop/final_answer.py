@@ -102,6 +102,7 @@ def _judge_final_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted 
             return fit
     if error is not None:
         return argument_error_fault(spec.name, error, plan)
+    # Without an error the arguments could be read, so the first judgement is about them.
     return schema_violation_fault(spec.name, cast("tuple[Violation, ...]", fits[0]))
 
 
@@ -130,9 +131,9 @@ def _json_answers(plan: Plan, text: str) -> Answers:
 def _check_against_schema(
     spec: OutputSpec, config: LoopConfig, text: JsonText, may_be_bare: bool
 ) -> Accepted | tuple[Violation, ...]:
-    """The value that fits, or what does not; it ``may_be_bare``, without the object around it.
+    """The value that fits, or what does not fit.
 
-    :param may_be_bare: whether it may be the value itself, without the object around it
+    :param may_be_bare: whether the text may be the value itself, without the object around it
     """
     found = violations(spec.sent, text)
     if not found:
@@ -174,6 +175,7 @@ def finish_with_final_calls(state: State, spec: OutputSpec, calls: tuple[ToolCal
     """
     state = with_notes(state, OutputCalled(state.tally.turns, len(calls)))
     abandoned = call_abandoned(spec.name)
+    # Reply() has no problem: whether to nudge depends on the tools that have run, not on this answer.
     if may_call_tools(state) and exhausted_limit(state) is None and _may_nudge(state, Reply()):
         names = ", ".join(state.present.tools.names)
         why = f"{_nudge_opening(state, Reply(), 'no_tool_calls')} The tools are: {names}."
@@ -208,7 +210,7 @@ def _with_final_call_results(
 
 
 def _ask_again_or_end(state: State, told: State, outcome: InvalidOutput) -> Step:
-    """Ask for a valid output, unless done often enough; in ``told``, the model reads what is wrong.
+    """Ask for a valid output again, or end the run after ``output_retries``.
 
     :param told: the state in whose history the model reads what is wrong
     """
@@ -231,6 +233,7 @@ def _output_repair_notes(state: State, accepted: Accepted) -> tuple[RepairApplie
 # skipped its tools in an enforced run (a nudge), or it said nothing at all.
 
 
+# Arguments as JSON or in parentheses; of nested ones, the innermost. Their words are not prose.
 _OBJECT = lazy_pattern(r"\{[^{}]*+\}|\([^()]*+\)")
 _PROSE = 3
 """Different words outside of arguments that make a text an answer in words."""

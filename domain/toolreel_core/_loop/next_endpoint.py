@@ -29,6 +29,7 @@ from toolreel_core._protocol import (
 # to another one. The stored history keeps both.
 
 
+# A part of the key: Google writes ``thought_signature``.
 _SIGNED = "signature"
 _ENCRYPTED = "encrypted_content"
 """Keys of what only its provider can read; the second is that of reasoning in Responses."""
@@ -65,7 +66,7 @@ def _transcript_for_endpoint(state: State, after: Plan) -> tuple[Transcript, int
     """The conversation as another endpoint gets it, and how many messages lost fields of the one before."""
     stored, sent = tuple(state.messages.messages), tuple(state.messages.outgoing)
     opening = state.present.opening
-    # That of another endpoint may tell the form of the answer in words.
+    # Another endpoint may need the instruction for the output in its messages, or not need it.
     if after.opening != opening and sent[: len(opening)] == opening:
         sent = (*after.opening, *sent[len(opening) :])
     bare = tuple(map(_without_provider_fields, sent))
@@ -88,6 +89,7 @@ def _without_provider_fields(message: Message) -> Message:
 # history like any other, so none runs again.
 
 
+# Any other 4xx is about the request, and not the endpoint's fault.
 _BY_STATUS: dict[int, FallbackReason] = {
     401: "denied",
     402: "denied",
@@ -161,7 +163,7 @@ def continue_at_next_endpoint(before: State, ended: Step) -> Step:
     messages, dropped = _transcript_for_endpoint(before, before.plan.at_fallbacks[after - 1])
     # The next endpoint need not answer for what the server before it did.
     memory = replace(ended.state.memory, tools_dropped=False, upstream="")
-    # A failed request was no turn of the model, nor was what a gateway said in its place.
+    # A failed request was not a turn of the model, nor was what a gateway answered instead.
     tally = replace(ended.state.tally, turns=turn - 1)
     if why == "empty":
         memory = replace(memory, finalizing=False, asked_again=False)
@@ -173,7 +175,7 @@ def continue_at_next_endpoint(before: State, ended: Step) -> Step:
         tally=tally,
         memory=memory,
         endpoint=after,
-        noted=ended.state.noted[:-1],
+        noted=ended.state.noted[:-1],  # the last says that the run is over
     )
     if exhausted_limit(there):
         return ended

@@ -76,6 +76,7 @@ from toolreel_core._settings import LoopConfig, estimator
 # nothing in it but what the user asked for and what the model has called.
 
 
+# Characters. Each request after a result carries the reminder, so it stays short whatever was said or called.
 _LONGEST_TASK = 1_000
 _LONGEST_CALL = 200
 _MOST_CALLS = 12
@@ -120,6 +121,7 @@ def memory_with_task(state: State, said: tuple[UserMessage, ...]) -> Memory:
     """The memory after the user has spoken: at the head of an exchange the task, later a part of it."""
     if not remembers_calls(state.present.config):
         return state.memory
+    # The plan has the task of the first exchange, so whatever the user says in it is a further part.
     begins_exchange = state.tally.turns == state.exchange_began.turns > 0
     earlier = () if begins_exchange else (_current_task(state),)
     words = "\n".join([text for text in (*earlier, *(message.content for message in said)) if text])
@@ -160,9 +162,9 @@ def _shorten_text(text: str, most: int) -> str:
 
 
 def memory_with_withheld_tool(state: State, memory: Memory, call: ToolCall, again: int) -> Memory:
-    """The memory after a call, made ``again`` in vain: its tool joins those withheld, or all are back.
+    """The memory with the tool of a call among those withheld, or with none withheld.
 
-    :param again: how many times in a row it was made again for nothing
+    :param again: how many times in a row the call was repeated for nothing
     """
     # Only the constraint is narrower: ``tools`` stays as it is, so that prompt caches keep their prefix. The
     # tool is withheld, not the arguments, because the grammars of servers know no ``not``.
@@ -246,6 +248,7 @@ _LONGEST = 800
 """Words that a summary may have in any window."""
 _SHORTEST = 200
 """Characters to which a passage is cut before others are left out."""
+# The output limit, as each wire form names it.
 _CAPS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 _LEFT_OUT = frozenset({
     "audio", "modalities", "output_config", "response_format", "stop", "stop_sequences", "stream",
@@ -290,6 +293,7 @@ def summary_request(state: State, draft: Draft) -> Request:
     task = task_passages(conversation_passages(_messages_in_chat_form(state, first)))
     old = conversation_passages(_messages_in_chat_form(state, draft.old))
     length = max((len(passage.text) for passage in (*task, *old)), default=0)
+    # Counted as two tokens a word.
     words = min(_LONGEST, max(1, _history_token_limit(state) * _SUMMARY_PERCENT // 100 // 2))
     while True:
         text = summary_request_text(task, old, length, words)
@@ -389,7 +393,9 @@ def _fit_window(state: State, *, tools: bool, summarize: bool) -> Step | State:
         estimate = _estimated_tokens(state, options)
         if summarize and estimate > _history_token_limit(state):
             draft = summary_draft(state, tools=tools)
+            # The next turn with an empty summary: if even that does not fit, no summary helps.
             least = estimate - draft.tokens + draft.cost(summary_message(""))
+            # A summary of the earlier summary alone would save nothing.
             is_new = not all(map(is_summary, draft.old))
             if (
                 is_new

@@ -178,6 +178,7 @@ def _reply_with_answer_call_as_text(reply: Reply, name: str) -> Reply:
 def _whole_json_reply(body: Json, state: State) -> Reply | None:
     """The reply whose whole text is the JSON that was asked for: its strings may hold the markup of calls."""
     plan = state.present
+    # A constrained reply is JSON, too, but of a call, which a dialect has to read.
     if plan.output is None or not plan.config.text_dialects or plan.constrains_calls:
         return None
     config = replace(plan.config, text_dialects=())
@@ -217,6 +218,7 @@ def _succeeded_call_check(state: State) -> Made:
 
 def _succeeded_calls(state: State) -> Iterator[tuple[str, Json]]:
     """The calls of the present exchange that have succeeded, by the inner names of their tools."""
+    # Backwards, since results stand behind their calls. Ids are forgotten at each turn: models repeat them.
     turns, succeeded = state.tally.turns - state.exchange_began.turns, set[str]()
     for message in reversed(state.messages.messages):
         if isinstance(message, ToolMessage) and not message.content.startswith(_FAILED):
@@ -256,6 +258,7 @@ def transform_reply_body(body: Json, config: LoopConfig) -> tuple[Json, tuple[st
     return {**response, "choices": whole}, tuple(dict.fromkeys((*quirks, *changed)))
 
 
+# A timeout, a rate limit and failures of the server itself may pass.
 _RETRYABLE_STATUSES = frozenset({408, 429, *range(500, 600)})
 _REFUSALS_AS_FAILURE = (
     "tools param requires --jinja flag",  # llama.cpp: containers/ramalama#988, defilantech/LLMKube#126
@@ -289,6 +292,7 @@ _REFUSED_OPTION = "tool_choice"
 def _is_retryable(failure: RequestFailed) -> bool:
     """Whether the same request may succeed later: the server's word first, then the status."""
     if failure.failure != "status":
+        # The same request would most likely get a response of the same size.
         return failure.failure != "too_large"
     may_retry = failure.should_retry is not False and not is_out_of_quota(failure.body)
     return may_retry and (failure.should_retry or failure.status in _RETRYABLE_STATUSES)

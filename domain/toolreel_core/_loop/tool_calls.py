@@ -85,6 +85,7 @@ def admit_call(call: ToolCall, plan: Plan) -> Intended | Fault:
     """Check one call: what to run its tool with, or the fault that is returned to the model."""
     tool, config = plan.tools.by_name.get(call.name), plan.config
     if is_final_tool_call(call, plan):
+        # Only beside other calls: a reply of nothing but final calls is judged before any call is admitted.
         return output_not_alone(call.name)
     if tool is None or not tool.exposed:
         # A tool that is masked or not exposed exists: the model is told that it may not call it.
@@ -340,6 +341,7 @@ def _record_results(
     repetition: RepeatedCall | None = None
     for call, result, parts in results:
         state, repeated = _record_result(state, call, result, parts, notes)
+        # The notes are about the event, so they are written once.
         repetition, notes = repetition or repeated, ()
     return finish_mid_turn(state, waiting, repetition) if repetition else run_calls(state, waiting)
 
@@ -353,9 +355,9 @@ def _record_result(
     *,
     refused: bool = False,
 ) -> tuple[State, RepeatedCall | None]:
-    """The state with a result, and the outcome if it was repeated too often; one ``refused`` was not run.
+    """The state with a result, and the outcome if it was repeated too often.
 
-    :param refused: whether it was not run, since the same call has succeeded before
+    :param refused: whether the call was not run, since the same call has succeeded before
     """
     if is_final_tool_call(call, state.present):
         # No tool: it counts neither as a failed call nor for the modes and policies of tools.
@@ -388,11 +390,10 @@ def _record_result(
 
 
 def _memory_with_result(memory: Memory, name: str, call: ToolCall, result: Envelope) -> tuple[Memory, int]:
-    """The memory with one more result, and how many times in a row this call now had it.
+    """The memory with one more result, and how many times in a row this call has had it.
 
     :param name: the inner name, since a model may use both names of a tool
     """
-    # By the inner name, since a model may use both names of a tool.
     arguments = call.arguments if isinstance(call.arguments, str) else call.original
     key, result_digest, was_ok = (
         chained_digest("", name, arguments),

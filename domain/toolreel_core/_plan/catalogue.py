@@ -41,6 +41,7 @@ def _most_exact_entry(entries: Iterable[_Entry], model: str) -> _Entry | None:
         for pattern in entry.patterns
         if matches_model(pattern, model)
     ]
+    # max() returns the first of equals, hence reversed().
     return max(reversed(ranked), key=itemgetter(0), default=(None, None))[1]
 
 
@@ -78,7 +79,7 @@ class Recommendation:
     profiles: tuple[str, ...] = ("default",)
     """Sampling profiles to use, the best first."""
     best_profile: str = "default"
-    """The sampling profile with the best result in an evaluation, which the next three are of."""
+    """The sampling profile with the best result in an evaluation; the next three fields are about it."""
     ok: Natural = 0
     """Runs of tool scenarios that succeeded."""
     runs: int = 1
@@ -242,6 +243,7 @@ class Presets:
     def defaults(self, provider: str) -> Preset:
         """The defaults of a provider, by any of its names; empty if unknown."""
         key = _comparison_key(provider)
+        # The user's own presets stand behind the shipped ones, and take precedence.
         for preset in reversed(self.presets):
             if key in map(_comparison_key, preset.defaults_for):
                 return preset

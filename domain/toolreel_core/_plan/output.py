@@ -113,6 +113,7 @@ class OutputSpec:
         :param text: what the model has written so far, as text or as arguments of the final tool
         """
         answer = partial_value(text)
+        # Some models write the bare value, which is accepted in the end (OUTPUT_BARE), so it is shown, too.
         is_wrapper = self.wrapped and isinstance(answer, Mapping) and answer.keys() <= {VALUE}
         return cast("Tree", answer).get(VALUE) if is_wrapper else answer
 
@@ -146,6 +147,7 @@ def _rebase_references(schema: Json) -> Json:
     moved = map_subschemas(schema, _rebase_references)
     reference = moved.get("$ref")
     if isinstance(reference, str) and (reference == "#" or reference.startswith("#/")):
+        # The root of the schema is the property now; only shared definitions stay where they were.
         kept = reference.startswith(_SHARED)
         moved["$ref"] = reference if kept else f"#/properties/{VALUE}{reference[1:]}"
     return moved
@@ -251,7 +253,7 @@ calls another tool in 7 of 11 talks that need none; with these words in 3, and i
 
 
 def call_constraint(entries: Iterable[Json]) -> Tree:
-    """The key that holds a reply to one call of these entries of ``tools``.
+    """The key of a request that constrains a reply to one call.
 
     :param entries: those of ``tools`` that the reply may call
     """

@@ -246,6 +246,7 @@ class Plan:
         except UnicodeEncodeError as error:
             half = error.object[error.start : error.end]
             raise ConfigError(f"a text holds the lone surrogate {half!r}, which cannot be sent") from None
+        # A reply that is held to a call is JSON in the text, whichever dialects the settings name.
         dialects = self.config.dialects(offered=self.offers_tools)
         if self.constrains_calls and DIALECT not in dialects:
             dialects = (*dialects, DIALECT)
@@ -256,6 +257,7 @@ class Plan:
         for number, there in enumerate(self.fallbacks):
             try:
                 parts = {part: getattr(there, part) for part in OF_ENDPOINT}
+                # Without fallbacks of its own, or each plan would make plans of the others without end.
                 plans.append(replace(self, config=there.config_in(self.config), fallbacks=(), **parts))
             except ConfigError as error:
                 raise ConfigError(f"fallbacks[{number}]: {error}") from error
@@ -377,6 +379,7 @@ class Plan:
     @property
     def form(self) -> Form:
         """How messages are written."""
+        # Estimating takes time for each message, and only a window needs the figure.
         estimator = self.config.estimator if self.config.context_window_tokens is not None else ""
         return Form(self.provider, self.config.message_transforms, estimator)
 

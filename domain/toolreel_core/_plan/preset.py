@@ -23,9 +23,11 @@ _SETTINGS = tuple(setting.name for setting in fields(LoopConfig))
 _TRAITS = tuple(setting.name for setting in fields(Provider))
 LISTS = tuple(setting.name for setting in fields(LoopConfig) if isinstance(setting.default, tuple))
 """Settings that are lists of names, which presets add to."""
+# Annotations are texts here, such as ``int | None``.
 _CAN_BE_OFF = tuple(setting.name for setting in fields(LoopConfig) if "None" in str(setting.type))
 
 _LOOP = LoopConfig()
+# Not ``None``, which is the default of some settings.
 _UNSET = object()
 _TOOL_OPTIONS = ("parallel_tool_calls", "tool_choice")
 _SECTIONS = ("config", "provider", "request", "request_overrides")

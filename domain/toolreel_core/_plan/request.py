@@ -340,7 +340,8 @@ def reserved_override_keys(overrides: Tree, form: WireForm = "chat_completions")
 def accepted_options(options: Tree, provider: Provider) -> tuple[Tree, tuple[str, ...]]:
     """The options as the provider takes them, and the names of the settings that changed them."""
     kept = {key: value for key, value in options.items() if _is_option_sent(key, provider)}
-    # Some ignore ``max_completion_tokens`` without a word, others refuse ``max_tokens``.
+    # DeepSeek ignores ``max_completion_tokens`` silently (earendil-works/pi#8018); OpenAI's reasoning models
+    # reject ``max_tokens`` (simonw/llm#724).
     field = provider.max_tokens_field
     renamed = {field if field and key in _CAPS else key: value for key, value in kept.items()}
     ruled, temperature = renamed, renamed.get("temperature")

@@ -175,7 +175,7 @@ class Setting:
 
 
 Rules: TypeAlias = Mapping[Section, Mapping[str, Rows]]
-"""The rows that decide each setting of each section, of which the first that holds does."""
+"""The rows that decide each setting of each section; the first row that holds counts."""
 
 
 def decided_settings(findings: Sequence[Finding], rules: Rules) -> tuple[Setting, ...]:
@@ -214,7 +214,8 @@ def _decide_special_token_guard(stable: Mapping[str, Finding]) -> Decided | None
     for finding in filter(None, map(stable.get, names)):
         digits = finding.detail.partition(" ")[0]
         counts += [int(digits)] if finding.word == "counted" and digits.isdecimal() else []
-    # A control token that is read as one takes 1 token instead of about 6, four times in the text.
+    # A control token that is read as one takes 1 token instead of about 6, and stands in the text four times:
+    # one kind of them makes a difference of about 20.
     return (counts[1] - counts[0] >= 12, names) if len(counts) == len(names) else None
 
 

@@ -52,6 +52,8 @@ came is no model's answer. What may pass: ``rate`` to ``too_large``. ``key`` and
 question would get an answer either."""
 PASSING: frozenset[Why] = frozenset({"rate", "unavailable", "timeout", "broken", "too_large"})
 STOPPING: frozenset[Why] = frozenset({"key", "payment", "connect", "silent"})
+# 500 is missing, since llama.cpp rejects requests with it (ggml-org/llama.cpp#10920). Cloudflare answers with
+# 520 to 524 for a server that does not, and Anthropic with 529 when it is overloaded.
 _BY_STATUS: Mapping[int, Why] = {
     **dict.fromkeys((408, 425, 429), "rate"),
     **dict.fromkeys((502, 503, 504, 520, 521, 522, 523, 524, 529), "unavailable"),

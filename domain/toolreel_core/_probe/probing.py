@@ -1,4 +1,4 @@
-"""A probe under way: what is asked next, and what an answer changes; frozen, so that it can be told again.
+"""A probe under way: what is asked next, and what an answer changes; frozen, so that it can be replayed.
 
 An adapter sends what :attr:`Probing.ask` says and gives the event to :meth:`Probing.with_answer`, until
 there is nothing to ask. The same events in the same order ask the same, so a recording is a probe as well.
@@ -136,6 +136,7 @@ class Probing:
             return replace(self, stopped=replace(detour, message=f"{detour.message}{later}"))
         lost = self._with_observation(ask, detour)
         last = [getattr(each.observation, "why", "") in PASSING for each in lost.tries[-_IN_A_ROW:]]
+        # The first question is plain: a server that does not answer it answers none.
         gone = ask.question.name == "plain" or (len(last) == _IN_A_ROW and all(last))
         return replace(lost, stopped=replace(detour, why="silent")) if gone else lost
 

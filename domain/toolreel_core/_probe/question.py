@@ -26,6 +26,7 @@ _THINKING = 16
 """How many times the room of an answer a model needs that thinks first."""
 MOST_TOKENS = 1_024
 """Tokens above which a limit is what is asked for, not what is used."""
+# In the order in which they are asked: the first that the server takes is the form of all later turns.
 _TOOL_TURNS = (
     *("tool_turn", "tool_turn_reasoning", "tool_turn_signature", "tool_turn_name"),
     *("content_null", "content_absent", "content_space"),
@@ -75,6 +76,7 @@ def decision_of_first_matching_row(rows: Rows, words: Mapping[str, str]) -> Deci
     return None
 
 
+# A group, so that split() keeps the sign.
 _CONDITION = re.compile(r"(!?=)")
 
 
@@ -158,7 +160,7 @@ class Question:
         return self.own_form or known.form
 
     def is_applicable(self, known: Known) -> bool:
-        """Whether it is asked: where that is refused of which it is a variant, so is each variant."""
+        """Whether it is asked; a question about tools is not, where tools were refused."""
         if self.own_form is None and (known.form not in self.forms or not known.takes_requests):
             return False
         if "tools" in self.rests_on and known.has_verdict("tools", "refused", "lost"):
@@ -176,7 +178,7 @@ def _body_in_form(body: Tree, form: WireForm) -> Tree:
     rest = {key: value for key, value in body.items() if key not in {"model", "messages"}}
     options, messages = options_for_form(form, rest), body["messages"]
     if not isinstance(messages, list):
-        # A number is no row of messages in any form; a text is one in Responses.
+        # A number is not valid as messages in any form; a text is, in Responses.
         return {"model": body["model"], "input" if form == "responses" else "messages": 5, **options}
     said = [parse_chat_message(as_tree(each), f"messages[{number}]") for number, each in enumerate(messages)]
     transcript = Transcript.of(said, Form(Provider(wire_form=form)))
@@ -287,7 +289,8 @@ _BESIDE_CALL: Mapping[str, Tree] = {
     "content_space": {"content": " "},
 }
 """What accompanies a call, by the question about it; else it is an empty text."""
-# What Google documents for a history that was not its own.
+# What Google documents for a history that another model wrote:
+# https://ai.google.dev/gemini-api/docs/thought-signatures
 _SIGNATURE: Tree = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 

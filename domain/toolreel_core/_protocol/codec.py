@@ -50,7 +50,7 @@ def blobs_in(value: Plan | Event) -> tuple[Blob, ...]:
 
 
 def restore_blobs(tree: Json, blobs: Mapping[str, str], place: str) -> Json:
-    """The stored form with the Base64 of each digest, which has been checked.
+    """The stored form with the bytes of each blob in its place.
 
     :param blobs: Base64 by digest, which has been checked
     """
@@ -220,7 +220,7 @@ def decode_event(tree: Json) -> Event:
 
 
 def encode(value: object, blobs: dict[str, Json] | None = None) -> Json:
-    """The stored form, as parsed JSON; ``blobs`` gets Base64 by the digest that stands in its place.
+    """The stored form, as parsed JSON.
 
     :param blobs: gets the Base64 of each blob by its digest, which then stands in its place
     """
@@ -291,6 +291,7 @@ def decode(kind: object, tree: Json, place: str) -> object:
     if kind is Transcript:
         return _decode_transcript(tree, place)
     if kind is JsonText:
+        # Digests and fingerprints cover the text, so another spelling of the same JSON is a damaged record.
         text = value_or_failure(read_json(tree).map(canonical)) if isinstance(tree, str) else None
         if not isinstance(text, JsonText) or text != tree:
             raise codec_error(place, "canonical JSON text", tree)
@@ -340,6 +341,7 @@ def _decode_union(kinds: tuple[Any, ...], tree: Json, place: str) -> object:
         if kind is None:
             raise codec_error(f"{place}.type", f"one of {', '.join(classes)}", tree.get("type"))
         return decode(kind, tree, place)
+    # No union of a stored field has two scalars, so the first that is not None is the only one.
     plain = [kind for kind in kinds if not is_dataclass(kind)]
     for kind in plain:
         if (kind is NoneType) == (tree is None):
@@ -400,7 +402,7 @@ def event_line(n: int, effect: Unanswered | None, event: Event) -> str:
 
 
 def blob_lines(value: Plan | Event, written: Container[str] = ()) -> dict[str, str]:
-    """The lines with the blobs of a plan or an event, by digest, without those ``written`` already.
+    """The lines with the blobs of a plan or an event, by digest.
 
     :param written: the digests that the journal has already
     """
@@ -420,6 +422,7 @@ def blob_lines(value: Plan | Event, written: Container[str] = ()) -> dict[str, s
 
 
 SEAL_VERSION = 1
+# Bytes: 128 bits, too many to try all keys.
 _SHORTEST = 16
 
 
@@ -451,6 +454,7 @@ def unseal(sealed: str, key: bytes, *, about: str = "") -> str:
         case {"toolreel_seal": int() as version, "hmac": str() as mac, "sealed": str() as text}:
             if version != SEAL_VERSION:
                 raise CodecError(f"sealed in version {version}; this toolreel reads version {SEAL_VERSION}")
+            # As bytes: compare_digest() raises TypeError on texts that are not ASCII.
             if not hmac.compare_digest(mac.encode(), _seal_digest(text, key, about).encode()):
                 raise CodecError(
                     "the seal does not fit: the value was changed, or sealed with another key or `about`"

@@ -106,8 +106,8 @@ def fingerprint(effect: Effect) -> str:
 
     Journals store fingerprints: a change of what one covers needs a new version of the codec.
     """
-    # link(before, digest(part)) == chain(before, part): where the digest of a part is cached, link saves
-    # hashing the part again.
+    # chained_part_digest(before, digest(part)) equals chained_digest(before, part), and saves hashing a part
+    # whose digest is cached.
     match effect:
         case SendRequest():
             return chained_digest(

@@ -255,9 +255,10 @@ def user_spoke_event(said: Said, at_ms: int | None = None) -> UserSpoke:
 
 
 # A host that only moves bytes, in any language, needs to know no provider: what differs between the three
-# wire forms is said by ``http_request`` and here.
+# wire forms is in ``http_request`` and here.
 
 
+# Bounded, since round() raises OverflowError on the infinity that 400 digits give.
 _NUMBER = r"[0-9]{1,12}(\.[0-9]+)?"
 _QUOTED = 300
 """Maximum characters of a provider's error message that an event quotes."""

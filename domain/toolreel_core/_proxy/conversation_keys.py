@@ -58,7 +58,7 @@ def keys_after_each_message(key: Key, entries: Iterable[Json]) -> list[Key]:
         role = "system" if entry.get("role") == "developer" else entry.get("role")
         calls = [*map(as_tree, list_at(entry, "tool_calls"))]
         said: Json = [*map(_call_without_id, calls)] if calls else _text_or_parts(entry)
-        # The names of recordings come of it.
+        # Recordings are named after this digest, so what it covers must not change.
         message = _json_bytes_with_sorted_keys({"role": role, "said": said})
         ids = _json_bytes_with_sorted_keys([entry.get("tool_call_id"), *(call.get("id") for call in calls)])
         exact, alike = sha256(exact + message + ids).digest(), sha256(alike + message).digest()
@@ -98,6 +98,7 @@ RESTORED = "reasoning_restored"
 
 _DETAILS = "reasoning_details"
 _SIGNED = "extra_content"
+# Of all conversations of one proxy together.
 _MOST_BYTES = 64 * 2**20
 _BYTES_EACH = 1_000
 """Bytes that any message takes besides its thoughts."""

@@ -52,6 +52,7 @@ class Extras:
             "max_tries": 1 + self.retries,
             "fix_empty_final": self.recover_empty,
             "accept_suspected_calls": True,
+            # A turn for the client's request, one to recover, and one for each correction.
             "max_turns": 2 + self.correct_arguments,
             "repetition_warn": None,
             "repetition_stop": None,
@@ -136,6 +137,7 @@ class Corrections:
             return None
         self._left[reason] -= 1
         self._state, self._ref = done.state, asked.ref
+        # Tools leave the body where the loop sends none; all other options stay as the client wrote them.
         now = as_tree(parse(JsonText(asked.request.body)))
         body: Tree = {
             **{key: value for key, value in self._first.items() if key in now or key not in _SENT},

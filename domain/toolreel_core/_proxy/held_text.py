@@ -18,6 +18,7 @@ _LOOKAHEAD = 120
 """Characters after which a sign that is no marker yet won't become one; the longest marker is shorter."""
 _WORDS = ("functools[", "function call<", "to=", "observation:")
 """Markers that begin with a letter."""
+# The second character is optional: a piece may end behind the first.
 _SIGNS = rf"<[\w|｜‖!/]?|\[[tbe/cq]?|\][<~]?|✿|(?<![^\W_])(?:{'|'.join(map(re.escape, _WORDS))})"
 _SIGN = re.compile(_SIGNS, re.IGNORECASE)
 """A sign that may begin a call in text; what follows it is held back until that is certain."""
@@ -32,6 +33,7 @@ _NEVER = re.compile(r"<[^\w|｜‖!/]|\[[^tbe/cq]|\][^<~]", re.IGNORECASE)
 _BARE_WORDS = (*_WORDS, "action", "thought")
 _CALL_KEYS = ('{"name', '{"function', '{"tool', '{"type', '{"arguments', '{"parameters')
 """How a call begins whose opening tag a server has removed."""
+# The last three are invisible, and strip() without arguments leaves them.
 _BLANKS = " \t\r\n\ufeff\u200b\u2060"
 _LONGEST_TAIL = 4_096
 """Characters, nearly all of them blanks, after which the rest waits for the end: reading them again with each
@@ -125,7 +127,7 @@ def _is_marker(text: str, place: int) -> bool:
 
 
 def _is_surely_no_marker(text: str, place: int) -> bool:
-    """Whether a sign is none of a marker, whatever follows."""
+    """Whether a sign cannot begin a marker, whatever follows."""
     if text[place] == "[":
         begun = text[place : place + _LOOKAHEAD].lower()
         if not any(each.startswith(begun) or begun.startswith(each) for each in _BRACKETED):

@@ -98,6 +98,7 @@ def repair_reply(body: str, request: ClientRequest, profile: Profile, head: Head
     problem = _problem_of_reply(first, originals[0], codes, request)
     choices: list[Json] = []
     if not problem:
+        # Not strict: an upstream may send more choices than the client asked for, and the first counts.
         pairs = zip(readings, originals, strict=False)
         choices += [_choice_entry(reply, given, place) for place, ((reply, _), given) in enumerate(pairs)]
     own = whole.own if request.form == profile.provider.wire_form and whole.own is not whole.body else None

@@ -90,7 +90,7 @@ class EventRow:
         return self._numbered_events(events)
 
     def final_events(self, body: Tree, rest: str) -> list[Tree]:
-        """The rest of the events; with the ``rest`` of a text that the blocks do not go on with.
+        """The rest of the events.
 
         :param rest: the text that has not passed, where the blocks do not go on with what has
         """
@@ -224,7 +224,7 @@ class ReplyStream:
     def feed(self, text: str) -> list[Tree]:
         self._raw.append(text)
         chunks = list[Tree]()
-        # In the client's own form each event is heard for itself, since blocks pass between them.
+        # In the client's own form each event is read on its own, since a block may pass after each.
         own_form = self._row is not None and self._request.form == self._profile.provider.wire_form
         for piece in _EVENTS.findall(text) if own_form else (text,):
             self.stream, deltas = self.stream.feed(piece)

@@ -67,7 +67,7 @@ class Profile:
 
     @classmethod
     def of(cls, preset: Preset = _NO_PRESET, settings: Mapping[str, Any] | None = None) -> Profile:
-        """The profile of a preset, over which the settings of loop and provider take precedence.
+        """The profile of a preset and of further settings.
 
         :param settings: of the loop and of the provider, which take precedence over the preset's
         """
@@ -102,7 +102,7 @@ class Outbound:
 
 
 def build_upstream_request(request: ClientRequest, profile: Profile, *, model: str = "") -> Outbound | Loss:
-    """The body for the upstream and its name for the model, or what its form can't say of the request.
+    """The body for the upstream, or what its form can't say of the request.
 
     :param model: its name for the model, if it has another one than the client
     """
@@ -176,7 +176,7 @@ def _upstream_options(given: Tree, profile: Profile, words: WireForm) -> tuple[T
 
 
 def _upstream_tools(tools: Json, profile: Profile, key: str = "") -> tuple[Json, tuple[str, ...]]:
-    """The entries of ``tools`` as they go out, with the schema under ``key``, and what changed them.
+    """The entries of ``tools`` as they go out, and what changed them.
 
     :param key: where an entry has its schema; empty for entries of chat completions
     """
@@ -218,10 +218,13 @@ def _upstream_message_fields(request: ClientRequest, profile: Profile) -> tuple[
     entries, names, system, at, passed = list[Json](), dict[str, None](), dict[str, Json](), 0, 0
     while at < len(sent):
         out, text = sent[at]
+        # By identity: the projection gives back the same object where it changed nothing, and equal messages
+        # may stand at two places.
         if place := places.get(id(out.message)):
             said, meant = place
             found = sent[at : at + len(meant)]
             if meant == [id(each.message) for each, by in found if not each.quirks and not by.quirks]:
+                # Only what the system says has no element of its own: it stands under another key.
                 entries += said.own
                 system = system if said.own else {name: own[name] for name in own if name == apart}
                 at, passed = at + len(meant), passed + 1
