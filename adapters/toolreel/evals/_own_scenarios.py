@@ -88,6 +88,7 @@ def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
         raise ConfigError(
             f"{scenario.name} has no scripts, so nothing proves its checks; write [script] with good and bad"
         )
+    # Real tools act for real, in each trial of each script.
     trials = seeds or (2 if first.outside else 20)
     verdicts, failed = dict[Kind, list[Verdict]](), set[str]()
     for seed in map(str, range(1, trials + 1)):
@@ -132,6 +133,7 @@ _REMEDIES = {
 }
 
 
+# Whole words of a name: `get_user` and `users.list`, but not `forget_user`.
 _READING = re.compile(
     r"(?:^|[_.])(?:get|list|read|find|search|look|lookup|fetch|show|count|check|query|view|describe|status"
     r"|current|now|convert)(?:[_.]|$)"
@@ -193,7 +195,7 @@ def scenario_of_session(path: Path, name: str = "") -> tuple[Tree, list[str]]:
 
 
 def _exchanges_of_run(run: Run, events: Sequence[Event], names: Container[str]) -> list[_Exchange]:
-    """Without the messages of the user that toolreel wrote, such as a nudge."""
+    """The exchanges of a run, without messages that toolreel wrote as the user, such as a nudge."""
     said = {message.content for message in run.state.plan.opening if isinstance(message, UserMessage)}
     said |= {event.content for event in events if isinstance(event, UserSpoke)}
     results = {one.call_id: one.content for one in run.messages if isinstance(one, ToolMessage)}
@@ -201,6 +203,7 @@ def _exchanges_of_run(run: Run, events: Sequence[Event], names: Container[str]) 
     exchanges = list[_Exchange]()
     for message in run.messages:
         if isinstance(message, UserMessage) and message.content in said:
+            # The user spoke twice before the model replied: one message of the scenario.
             before = f"{exchanges.pop()[0]}\n\n" if exchanges and not exchanges[-1][1] else ""
             exchanges.append((before + message.content, []))
         elif isinstance(message, AssistantMessage) and exchanges:

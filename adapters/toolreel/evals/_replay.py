@@ -88,7 +88,7 @@ class RecordedRun:
         return cls(Job(plan, sample, Configuration.of(record.configuration)), record, folder)
 
     def replay(self) -> tuple[Record, Exchanges]:
-        """Times, and where the run was made, are those of the record: no replay has them."""
+        """Replay the run; times and the server are those of the record, since a replay has none."""
         record, tools = self.record, tools_with_recorded_results(self.record.attempts)
         if script := self.job.script:
             again, ended = run_job(self.job, RunContext(script.send, tools))
@@ -273,6 +273,7 @@ def _rejudge_run(
             before = run.verdict_under(one, held=True)
         judged = Rejudged(record, before, run.verdict_under(other, held=held))
     except ReplayMismatch as error:
+        # Without the details after the colon, so that reports can count equal reasons together.
         return Rejudged(record, why=str(error).partition(": ")[0])
     if not held or judged.fate != "gained":
         return judged
@@ -288,6 +289,7 @@ def _rejudge_run(
     alone = tuple(key for key in keys if turns((key,)))
     needed = alone[:1] or keys
     if not alone:
+        # A key stays out if the rest still turns the run. What remains need not be the smallest such set.
         for key in keys:
             fewer = tuple(each for each in needed if each != key)
             needed = fewer if turns(fewer) else needed

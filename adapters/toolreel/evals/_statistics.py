@@ -49,10 +49,12 @@ Item = TypeVar("Item")
 _Floats: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 _Share: TypeAlias = Callable[[float], float]
 _EDGE = 1e-12
+"""Precision of a bound, and its least distance from the ends: two digits more than are kept."""
 _DIGITS = 10
 """Kept of a bound: the last ones of a float differ between machines, and files are compared by bytes."""
 
 
+# For 200 clusters, 256 nodes err by less than 1e-12, and 40 by about 1e-3.
 _FINE = 256
 _COARSE = 40
 """Nodes of a quadrature; the coarse one is for averages over draws, in which the errors of the single ones
@@ -64,6 +66,7 @@ def _gauss_legendre_quadrature(nodes: int) -> tuple[_Floats, _Floats]:
     """Places and weights of Gauss and Legendre's quadrature, from 0 to 1 onto 0 to infinity."""
     places, weights = np.polynomial.legendre.leggauss(nodes)
     places = (places + 1) / 2
+    # Substitutes t = x / (1 - x); the weights include the 1 / (pi t) of Imhof's formula.
     at = places / (1.0 - places)
     return at, weights / 2 / np.square(1.0 - places) / at / np.pi
 
@@ -81,6 +84,7 @@ def _weighted_mean_cdf(values: _Floats, counts: _Floats, mean: float, nodes: int
     at, weights = _gauss_legendre_quadrature(nodes)
     distances = values - mean
     spread = np.sqrt((np.square(distances) * counts).sum(axis=1))
+    # Scaling leaves the sign of the sum as it is, and fits the sum to the nodes.
     distances /= np.where(spread > 0, spread, 1.0)[:, None]
     # By factors of at most 1, so that it underflows to 0 where their inverses would overflow.
     product = np.ones((len(values), len(at)), dtype=np.complex128)
@@ -108,7 +112,7 @@ def cluster_mean_cdf(values: Sequence[float], copies: float = 1) -> _Share:
 
 
 def mean_bounds(values: Sequence[float], alpha: float = ALPHA) -> Bounds:
-    """Where the mean of all clusters lies, run or not.
+    """The interval of the mean of all clusters, with those that were not run.
 
     :param alpha: how often the interval may miss, both sides together
     """
@@ -124,7 +128,7 @@ def p_value_of_mean(values: Sequence[float], mean: float = 0.5) -> float:
 
 
 def _lower_bound(values: Sequence[float], alpha: float) -> float:
-    """Where the share is half of alpha; nothing is above the highest value."""
+    """The mean at which the share is half of alpha; it cannot exceed the highest value."""
     highest = max(values)
     if highest < _EDGE:  # so is the bound; the squares of far smaller values would be 0
         return 0.0
@@ -258,10 +262,10 @@ class Difference:
 
 
 def paired_rate_difference(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference | None:
-    """About scenarios such as these, it is the mean over scenarios, with Gaffke's interval.
+    """The second side's rate less the first's, with its interval; ``None`` if there are no runs.
 
-    About these scenarios it is the mean over runs, with R. G. Newcombe's hybrid score interval, stratified by
-    cell.
+    About scenarios such as these, it is the mean over scenarios, with Gaffke's interval; about these ones,
+    the mean over runs, with R. G. Newcombe's hybrid score interval, stratified by cell.
     """
     given = sorted(cell for cell in cells if cell.runs)
     if not given:
@@ -319,6 +323,7 @@ def _stratified_p_value(cells: Sequence[PairedCell]) -> float:
     def inside(alpha: float) -> float:
         return _stratified_interval(cells, alpha)[end]
 
+    # Just inside of 0 and 1, where the interval would be infinite and a single point.
     least, most = 1e-15, 1 - 1e-9
     if inside(least) * inside(most) > 0:
         return least if inside(least) * found > 0 else 1.0
@@ -367,6 +372,7 @@ def fewest_significant_scenarios(level: float = ALPHA, comparisons: int = 1) -> 
     >>> fewest_significant_scenarios(), fewest_significant_scenarios(comparisons=3)
     (6, 7)
     """
+    # Always found, since 2.0 ** -1_098 is 0.
     return next(many for many in range(1, 1_100) if comparisons * 2.0 ** (1 - many) <= level)
 
 
@@ -382,6 +388,7 @@ def runs_to_show_margin(cells: Iterable[PairedCell], margin: float, about: About
         more = [PairedCell(*cell[:2], *(ceil(each * many / there) for each in cell[2:])) for cell in given]
         return _stratified_interval(more, ALPHA)[1] >= -margin
 
+    # Doubled, up to 65,536 times as many; the number is then between the last two.
     high = next((there << times for times in range(17) if shown(there << times)), None)
     return None if high is None else bisect_left(range(high), True, max(high // 2, 1), key=shown)
 
@@ -392,10 +399,12 @@ WITHIN = 0.1
 """Variance of the difference of a single pair in its cell (a gain is 1, a loss -1): the share of trials that
 disagree by chance."""
 POWER = 0.8
+"""The chance with which the planner wants a true difference to be found."""
 
 
 def power_of_test(difference: float, clusters: int, pairs: float) -> float:
     """The chance that a true difference is found, of scenarios such as these: in 800 drawn plans."""
+    # The seed is fixed, so that the same plan always gets the same answer.
     quantiles = np.random.default_rng(clusters).standard_normal((800, clusters))
     drawn = np.clip(difference + sqrt(SPREAD**2 + WITHIN / pairs) * quantiles, -1.0, 1.0)
     values = np.hstack([(1 + drawn) / 2, np.zeros((len(drawn), 1))])

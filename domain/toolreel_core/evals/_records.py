@@ -114,6 +114,7 @@ class Record:
 _PARTS = {"cell": Cell, "verdict": Verdict}
 _LISTS = {"attempts": Attempt, "asked": SentRequest, "results": ToolResult}
 _TEXTS = ("configuration", "world", "error_body")
+"""Fields that are JSON text in memory, and trees in the file."""
 
 
 def record_line(record: Record) -> JsonText:
@@ -299,8 +300,9 @@ def _trial_of(record: Record, options: Options, *, control: bool) -> Trial:
         ms=record.ms,
         last_attempt_ms=last.ms,
         attempts=len(record.attempts),
-        # Only two things are tried again: what the provider failed, and an empty text.
+        # Two kinds of attempts are repeated: void ones, and those with an empty text, which fail.
         after_empty_reply=any(attempt.verdict.result == "fail" for attempt in record.attempts[:-1]),
+        # A configuration omits the default dialects, so the list is empty only if none is read.
         text_calls='"text_dialects":[]' not in record.configuration,
         scenario_version=record.version,
         configuration_digest=record.digest,
@@ -426,6 +428,7 @@ def incompleteness_sentence(trials: Iterable[Trial], min_coverage: float) -> str
             "`toolreel eval run` with the same plan and directory continues."
         )
     accepted = sum(one.accepted for one in rows)
+    # Less a rounding error: 0.55 * 100 is a little more than 55.
     if accepted and len(rows) - accepted < min_coverage * len(rows) - 1e-9:
         return "Incomplete: too many runs are void and accepted; lower min_coverage, or repeat them."
     return ""

@@ -30,7 +30,10 @@ _MAX_EXCERPT = 80
 
 
 def request_content(body: Tree, *, conversation: bool = False) -> Tree:
-    """The content of a request's body: its ``messages``, ``tools`` (what each says) and ``options``."""
+    """The content of a request's body: its ``messages``, ``tools`` (what each says) and ``options``.
+
+    :param conversation: leave out what acts on the model alone: descriptions of tools, and options
+    """
     messages, latest = list[Tree](), list[str]()
     for message in _as_trees(body.get("messages")):
         role, made = text_at(message, "role"), _as_trees(message.get("tool_calls"))
@@ -44,6 +47,7 @@ def request_content(body: Tree, *, conversation: bool = False) -> Tree:
             # Which of the calls before it a result belongs to, from 1 on.
             "answers": latest.index(called) + 1 if role == "tool" and called in latest else 0,
         }
+        # A message of the model without text and calls says nothing.
         if role != "assistant" or made or one["text"]:
             messages.append(one)
     offered = [] if body.get("tool_choice") == "none" else _as_trees(body.get("tools"))
@@ -60,7 +64,7 @@ def request_content(body: Tree, *, conversation: bool = False) -> Tree:
 
 
 def first_divergence(recorded: Tree | None, asked: Tree) -> tuple[str, str]:
-    """By what a request differs from the recorded one (messages, tools or options), and how, in words.
+    """What differs from the recorded request (messages, tools or options), and how, in words.
 
     :param recorded: of the request that comes next in the recording, or of its last one; ``None`` if it is
         empty
@@ -73,6 +77,7 @@ def first_divergence(recorded: Tree | None, asked: Tree) -> tuple[str, str]:
         before, now = as_tree(known[part]), as_tree(asked[part])
         if names := [name for name in {**before, **now} if before.get(name) != now.get(name)]:
             return part, ", ".join(sorted(names))
+    # The same messages or fewer: the reply that was recorded for them has been passed.
     return "messages", "it has been answered"
 
 

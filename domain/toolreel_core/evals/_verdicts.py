@@ -17,6 +17,7 @@ from toolreel_core._replies import problem_from_error_field, top_level_error
 from toolreel_core.evals._scenarios.scenario import Case, Evidence
 
 TAXONOMY = 1
+"""Version of the categories, stored with results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,7 @@ Result: TypeAlias = Literal["pass", "pass_unexercised", "fail", "unsupported", "
 without tools, shown as coverage and never a pass; ``void``: the provider or a budget failed, and not the
 model."""
 
+# Bad request, too large, unprocessable: statuses about the body itself, unlike 401 or 429.
 _REFUSALS_OF_A_REQUEST = frozenset({400, 413, 422})
 
 
@@ -195,6 +197,7 @@ def judge(case: Case, seen: Evidence, *, control: bool = False) -> Verdict:
 
     :param control: whether its scenario is a plain conversation without tools
     """
+    # Before the outcome: a run that went on without tools can complete, and even pass its checks.
     if not control and seen.tools_refused:
         return _failed_verdict(
             "wire.no_tool_use_endpoint", "the server refused tools, and the run did without"
@@ -209,8 +212,8 @@ def judge(case: Case, seen: Evidence, *, control: bool = False) -> Verdict:
         case InvalidReply(problem, detail):
             return _failed_verdict(_BY_CAUSE[problem], problem, detail)
         case TransportFailed(failure=failure, status=status, message=message):
-            # What was accepted once, and is refused with the history in it, is refused for the history's
-            # sake: that is what workarounds are for, and so a matter of the strategy.
+            # The first request was accepted, so this one is refused because of the history in it. Workarounds
+            # prevent that, so it counts against the strategy.
             later = bool(seen.turns) and status in _REFUSALS_OF_A_REQUEST
             of_status = "wire.history_refused" if later else category_of_status(status)
             return _failed_verdict(_BY_CAUSE.get(failure, of_status), message)
@@ -223,6 +226,7 @@ def _verdict_by_checks(case: Case, seen: Evidence) -> Verdict:
     for layer in ("outcome", "exercise"):
         found = {check.name: check.finding(seen) for check in case.checks if check.layer == layer}
         reasons = [*filter(None, found.values())]
+        # A cut reply explains why a task was not done, and is a better category than the check.
         if layer == "outcome" and reasons and any(turn.finish == "length" for turn in seen.turns):
             return _failed_verdict("loop.truncated", "a reply was cut at the token limit", *reasons)
         if reasons:

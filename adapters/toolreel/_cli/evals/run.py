@@ -125,7 +125,7 @@ if TYPE_CHECKING:
 
 
 def connect_with_notices(plan: EvalPlan) -> Connection:
-    """The way to a plan's endpoint; says so if its key is not kept out of recordings, or no presets apply."""
+    """Connect to a plan's endpoints; warn if a key can't be kept out of recordings, or no presets apply."""
     from toolreel.evals import connect
 
     connection = connect(plan)
@@ -212,6 +212,7 @@ class EvaluationProgress:
                 yield stop
         except KeyboardInterrupt:
             err.print("Given up; every run that had ended is kept.")
+            # Runs in flight are in daemon threads, which end with the process.
             sys.exit(INTERRUPTED)
         finally:
             signal.signal(signal.SIGINT, before)

@@ -204,6 +204,7 @@ def show_tables(
         err.print(incomplete, style="yellow")
 
 
+# rich takes eight lines, from the top to the bottom of a table; only bars and the rule of the head are drawn.
 _GRID = Box("    \n  | \n -| \n" + "  | \n" * 4 + "    \n")
 
 

@@ -51,6 +51,7 @@ def inspect_ai_eval_log(
 ) -> Tree:
     header, tally = results.header, Tally.of(one for _, one in runs)
     created = header.created.replace("Z", "+00:00") or "1970-01-01T00:00:00+00:00"
+    # Ids of Inspect are short UUIDs, which have 22 characters.
     identity = chained_digest("inspect", plan.digest, *task.axes)[:22]
     metrics: Tree = {}
     if tally.valid:
@@ -102,6 +103,7 @@ def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) ->
     try:
         run = RecordedRun.of_record(record, plan, folder).replay()[1].run
         sample = {**inspect_ai_sample(run, record.cell.scenario, usage, record.key)}
+        # The error of the run itself; in this log, only void runs have one, which is set below.
         sample.pop("error", None)
     except ToolreelError as error:
         problem = {"messages_missing": str(error)}

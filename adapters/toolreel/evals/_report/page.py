@@ -64,6 +64,7 @@ from toolreel_core.evals import (
 )
 
 LONGEST = 4_000
+"""Characters of one text of a transcript."""
 
 
 def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Tree:
@@ -103,6 +104,7 @@ def _turn_data(turn: TurnSummary, seen: ObservedTurn | None) -> Json:
 
 
 _REASON = 300
+"""Characters of a reason or a hint in the list of runs."""
 _DIGITS = 12
 """Of a key or a digest, for the name of a run or a cell in links and commands."""
 

@@ -45,13 +45,14 @@ def rows_by_column_name(table: TextTable) -> list[Json]:
 
 
 def percent_text(share: float | None) -> str:
-    """Only what is all is 100, only nothing is 0.
+    """A share in whole percent: 100% only if it is all, 0% only if it is nothing.
 
     >>> percent_text(0.855), percent_text(0.999), percent_text(0.001), percent_text(None)
     ('86%', '99%', '1%', '-')
     """
     if share is None:
         return "-"
+    # Half up: round() would make 12 of 12.5.
     whole = int(100 * share + 0.5)
     return f"{whole if share in {0, 1} else min(99, max(1, whole))}%"
 
@@ -351,6 +352,7 @@ def comparison_tables(found: Comparison) -> list[TextTable]:
 
 
 _FLIPS = 24
+"""Pairs that a table lists."""
 
 
 def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str]) -> TextTable:

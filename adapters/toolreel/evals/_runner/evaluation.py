@@ -220,6 +220,7 @@ class Spending:
                 left = cap - self.cost - self._held
                 # As long as nothing has come, a reply without a price may cost anything.
                 wanted = estimate if estimate is not None else self._largest or inf
+                # One may always go: an estimate above the whole cap would wait for ever.
                 if wanted <= left or not self._flying:
                     reserved = min(wanted, max(left, 0.0)) if cap < inf else 0.0
                     self._held += reserved
@@ -244,6 +245,7 @@ def request_cost(asked: SentRequest, price: Price | None) -> float | None:
 _BYTES = 3
 """Of a token: few, so that estimates are high."""
 _COMPLETION = 1_000
+"""Estimated tokens of a reply that nothing limits."""
 
 
 def scrubbed_base_url(plan: EvalPlan, endpoint: str) -> str:
@@ -408,7 +410,7 @@ def evaluate(
 
 
 def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns:
-    """A directory belongs to one plan, which may grow: no gate is set after its runs."""
+    """The runs that a directory has of its plan, which may have grown, but with the same gates."""
     samples = {(sample.cell, sample.trial): sample for sample in plan.samples()}
     latest = dict[tuple[Cell, int], Record]()
     for record in all_records(out):
@@ -449,7 +451,7 @@ _ONE_PLAN = "\na directory belongs to one plan, which may only grow; evaluate in
 
 
 def cassette_name(sample: Sample) -> str:
-    """The beginning of the run's key is in it: another configuration leaves the old recording alone."""
+    """The path of a run's cassette. A part of the key is in it, so another configuration has another file."""
     cell = sample.cell
     last = "__".join((cell.scenario, cell.profile, f"{sample.trial:02}"))
     parts = filter(None, (cell.model, cell.strategy, cell.endpoint, f"{last}__{sample.key[:8]}"))

@@ -144,6 +144,7 @@ def scenario_groups() -> Mapping[str, tuple[str, ...]]:
     production = tuple(name for pack in _read_catalogue()["production"] for name in packs[pack])
     return {
         **{group: tuple(names) for group, names in _read_catalogue()["group"].items()},
+        # As in the reference harness, which has these eight; all of ours are `everything`.
         **dict.fromkeys(("all", "full", "*"), packs["reference"]),
         **packs,
         "production": production,
@@ -322,6 +323,7 @@ def _scenarios_of_python(path: Path, text: str) -> tuple[Scenario, ...]:
         values = run_path(str(path), run_name="toolreel_scenarios").values()
     except Exception as error:
         raise EvalPlanError(f"{path}: {type(error).__name__}: {error}") from error
+    # By identity: a scenario that has two names in the file is one.
     found = {id(value): value for value in values if isinstance(value, Scenario)}
     if not found:
         raise EvalPlanError(f"{path}: defines no scenario; write one with toolreel.evals.scenario")

@@ -71,7 +71,7 @@ Sending: TypeAlias = Callable[[SendRequest], ReplyReceived | RequestFailed]
 
 @dataclass(frozen=True, slots=True)
 class ScriptedEndpoint:
-    """Keeps nothing, so that runs at the same time can share it."""
+    """Answers from a script; it has no state, so concurrent runs can share it."""
 
     kind: Kind
     scripts: ScenarioScripts
@@ -111,6 +111,7 @@ def measure_request(
 
 
 _KEPT = 20_000
+"""Characters of an error's body that a record keeps."""
 
 
 def error_body(event: RequestFailed) -> Json:
@@ -128,7 +129,7 @@ def real_tool_host_opener(scenario: Scenario, case: Case) -> OutsideTools:
 
 
 def tools_with_recorded_results(attempts: Sequence[Attempt]) -> OutsideTools:
-    """The results that the attempts of a record have; of the last one, if there are more."""
+    """Tools that answer with the results of each recorded attempt; further attempts get those of the last."""
     number = count()
 
     @contextmanager

@@ -93,7 +93,7 @@ def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
     tests = [gate for gate in cells if gate.kind == "no-regression"]
 
     def adjusted(about: About) -> Mapping[Gate, Difference]:
-        # What is said of these scenarios beside a test about scenarios such as these is adjusted by itself.
+        # Tests about scenarios such as these are adjusted apart from what is said about these scenarios.
         measured = {
             gate: paired_rate_difference(cells[gate], about) for gate in tests if about in {gate.about, THESE}
         }
@@ -131,6 +131,7 @@ def _result_given_coverage(
 ) -> GateResult:
     if lacking:
         why = f"{lacking} {'run is' if lacking == 1 else 'runs are'} missing"
+    # Less a rounding error, as in `incompleteness_sentence`.
     elif valid < min_coverage * asked - 1e-9:
         share = f"only {valid} of {asked} runs say something ({100 * valid / asked:.0f} %)"
         why = f"{share}, less than min_coverage ({100 * min_coverage:g} %)"

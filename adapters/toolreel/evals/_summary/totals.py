@@ -290,6 +290,7 @@ def _sentences_about_best(
 
 def _difference_and_interval_texts(found: Difference, sign: int) -> tuple[str, str]:
     low, high = sorted((100 * sign * found.low, 100 * sign * found.high))
+    # Adding 0.0 turns -0.0 into 0.0, which prints as +0.0.
     return f"{100 * sign * found.difference + 0.0:+.1f}", f"95 % interval {low:+.1f} to {high:+.1f}"
 
 
@@ -408,7 +409,7 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
 def _rows_of_compared_pairs(
     sides: tuple[Sequence[Trial], Sequence[Trial]], pairs: Sequence[Pair], axes: Sequence[str]
 ) -> Iterator[Row]:
-    """Plain conversations have a row as a scenario, and are in no other, unless there is nothing else."""
+    """The rows of a comparison; controls are only in those by scenario, unless there is nothing else."""
     made = [[one for one in side if one.key] for side in sides]
     nothing_else = all(one.control for side in made for one in side)
 

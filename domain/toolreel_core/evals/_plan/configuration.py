@@ -38,7 +38,7 @@ class Configuration:
     model: str = ""
     """The name that is sent for the model; empty: its name in the plan."""
     price: Price | None = None
-    """What the model costs, where the cost of the run is limited; else a price decides nothing."""
+    """The model's price, if the cost of the run is limited; else ``None``, since nothing else needs it."""
 
     @property
     def text(self) -> JsonText:
@@ -52,6 +52,7 @@ class Configuration:
                 "presets": list(self.presets),
                 "allowed_tools": list(self.allowed_tools),
                 "seeded": self.seeded,
+                # Only if set: a further key would change the digests of all configurations without it.
                 **({"model": self.model} if self.model else {}),
                 **({"price": {"input": it.input, "output": it.output}} if (it := self.price) else {}),
             }
@@ -70,7 +71,7 @@ class Configuration:
     def plan(self, model: str, messages: Iterable[Message], tools: ToolSurface, seed: int = 0) -> Plan:
         """The plan of a run under this configuration.
 
-        :param seed: of whatever the run draws by chance; sent with its requests where it is seeded
+        :param seed: of the run's random draws; sent with its requests if the configuration is ``seeded``
         :raises ConfigError: if the settings contradict each other, or an allowed tool does not exist
         """
         return Plan(
@@ -210,6 +211,7 @@ def evaluation_options_preset(options: Options) -> Preset:
     budget, same = options.run_budget, ("tool_use_mode", "tool_failure_policy", "fix_empty_final")
     caps = {
         "max_cost": budget.max_cost,
+        # At least 1: a cap that is cut to 0 would be left out below, and nothing would be limited.
         "max_total_tokens": budget.max_tokens and max(1, int(budget.max_tokens)),
         "max_wall_ms": budget.max_minutes and max(1, int(budget.max_minutes * 60_000)),
     }
@@ -259,12 +261,14 @@ def with_changed_keys(
         provider=Provider.of(as_tree(tree["provider"])),
         options=canonical(tree["request"]),
         overrides=canonical(tree["request_overrides"]),
+        # A limit of the cost may be one of the keys, and needs a price.
         price=before.price or price,
     )
 
 
 def _all_settings(made: Configuration) -> Tree:
     return {
+        # As a plan writes it: `marked` instead of the names of all marked dialects.
         "config": {
             name: abbreviated_dialect_names(value) if isinstance(value, tuple) else value
             for name, value in asdict(made.config).items()

@@ -28,6 +28,7 @@ from toolreel_core.evals._plan.filters import DEFAULT, profiles_by_model, select
 from toolreel_core.evals._plan.options import Budget, Endpoint, Options
 from toolreel_core.evals._scenarios.scenario import Scenario, script_kind_of_model
 
+# Six digits are plenty, and int() raises ValueError for more than 4,300.
 _FORM = re.compile(r"[0-9]{1,6}/[0-9]{1,6}")
 """A shard, such as 1/3."""
 
@@ -50,7 +51,7 @@ class Shard:
         return cls(number, of_all)
 
     def trials(self, cell: Cell, trials: int) -> range:
-        # Where the first trial of the cell is dealt out, so that no shard has all first ones.
+        # Each cell begins at another shard, so that no shard gets the first trials of all cells.
         turn = int(chained_digest("shard", *cell.axes)[:12], 16)
         first = (self.number - 1 - turn) % self.of_all
         return range(first + 1, trials + 1, self.of_all)
@@ -130,7 +131,7 @@ class EvalPlan:
     scenarios: tuple[Scenario, ...]
     """In catalogue order; where tools are disabled, only controls are left of them."""
     shard: Shard | None = None
-    """The part of the runs that is meant; it is no part of what the plan says, so it is not in its tree."""
+    """The part of the runs to make. It is not in the plan's tree, so all shards have the same digest."""
     models: tuple[str, ...] = field(init=False)
     """In the order in which they are run."""
     profiles: Mapping[str, tuple[SamplingProfile, ...]] = field(init=False, repr=False)
@@ -340,6 +341,7 @@ class AssumedRun(NamedTuple):
 TOOL_RUN = AssumedRun(4, 4_000, 300, 8.2)
 """A run of a tool scenario: read, write, correct, answer; the time is the median of the case study."""
 CONTROL_RUN = AssumedRun(1, 60, 10, 2.0)
+"""A run of a control scenario: one short question, and an answer of a few words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Select models, sampling profiles and strategies by name, tag or pattern; ignores case, in catalogue order.
 
-Only with a star, ``?`` and ``[`` are those of a glob, since model names contain them. A word without one is a
-whole name, a vendor or a tag, as in the filters of the case study; only if it is none, it matches parts.
+``?`` and ``[`` are glob characters only in a word with a star, since model names contain them. A word without
+a star is a whole name, a vendor or a tag, as in the filters of the case study; others match parts of names.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def _matching_names(word: str, what: str, known: Collection[str]) -> set[str]:
         return {word}
     if word in ("all", "full", "*"):
         return {*known}
+    # In brackets, `?` and `[` are literal to fnmatch.
     plain = re.sub(r"[?[]", r"[\g<0>]", word)
     pattern = word if "*" in word else f"*{plain}*"
     found = {name for name in known if fnmatchcase(name, pattern)}
@@ -67,9 +68,9 @@ DEFAULT = "default"
 def select_models(
     presets: Presets, words: tuple[str, ...] | None, further: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """The models that a filter leaves, then the further ones; without one, those or else the stable ones.
+    """The models that a filter selects, then the further ones.
 
-    :param words: ``None`` where nobody gave a filter: the further ones are all then, or else the stable ones
+    :param words: ``None`` if no filter was given, so take only the further models, or else the stable ones
     """
     known = [model for model in presets.models if not model.family]
     words = ("stable",) if words is None and not further else words
@@ -89,8 +90,7 @@ def profiles_by_model(
     """The profiles that each model is run with; ``auto`` is the first that is recommended for it.
 
     :param words: of a filter; ``auto`` is the first profile of the catalogue that is recommended for a model
-    :param enforce: whether those are left out that are not for the model; if nothing is left then, the
-        default is taken
+    :param enforce: leave out profiles that are not for the model; if none is left, take the default profile
     """
     named = tuple(word for word in words if word.lower() != AUTO)
     auto = len(named) < len(words)

@@ -25,6 +25,7 @@ SAMPLE: About = "scenarios-such-as-these"
 THESE: About = "these-scenarios"
 _PARTS = ("strategy", "model", "scenario")
 _LEVEL = 0.05
+"""Of tests that name none; the same as ``ALPHA`` of the statistics, which the core cannot import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ _OPTION = re.compile(
     r"(?P<kind>no-regression|margin|nothing-broke)(?P<these>\[these-scenarios\])?"
     r"(?:\s*=\s*(?P<limit>\d*\.?\d+(?:e-?\d+)?))?"
 )
+"""A gate such as ``margin[these-scenarios]=0.02`` or ``nothing-broke``."""
 
 
 def parse_gate_option(text: str) -> Gate:

@@ -160,6 +160,7 @@ class Setting:
 
 
 def _read_settings() -> Iterator[Setting]:
+    # An entry begins at the margin; its meaning is indented below it.
     for entry in re.split(r"\n(?=\S)", _TABLE.strip()):
         head, about = entry.split("\n", 1)
         place, kind, *names = head.split()

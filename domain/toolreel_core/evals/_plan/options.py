@@ -335,6 +335,7 @@ def environment_options(environ: Mapping[str, str]) -> Tree:
             tree = merged(tree, setting.tree(value))
     for name, axes in _SWITCHES.items():
         if value_of(name, parse_switch):
+            # The variable of a single axis overrides a switch.
             tree = {**tree, "eval": {**axes, **as_tree(tree.get("eval"))}}
     if environ.get("OPENROUTER_BASE_URL", "").strip():
         # What the user means to be at this server: OpenRouter, with its key.

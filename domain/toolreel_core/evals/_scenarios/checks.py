@@ -38,6 +38,8 @@ from toolreel_core.evals._scenarios.forms import checked_value
 from toolreel_core.evals._scenarios.scenario import Check, Evidence, ObservedCall
 from toolreel_core.evals._scenarios.world import as_list, has_arguments, is_equivalent
 
+# Of Anthropic (signature), Gemini (thought_signature), the Responses API (encrypted_content), and entries
+# `reasoning.encrypted` of OpenRouter's reasoning_details (data).
 _SIGNATURES = frozenset({"data", "encrypted_content", "signature", "thought_signature"})
 
 
@@ -53,7 +55,7 @@ def unreturned_signature(seen: Evidence) -> str:
     """All of it is in the request that follows, letter by letter."""
     for number, (one, following) in enumerate(pairwise(seen.sent if seen.reasoning_replayed else ()), 1):
         before, body = one.request.body, following.request.body
-        # A reply that was no good is asked for again, without it.
+        # A rejected reply is not in the next request, which only asks again.
         if body.count(_ANSWER) > before.count(_ANSWER):
             for text in _required_signatures(one.reply):
                 if text not in body:
@@ -63,6 +65,7 @@ def unreturned_signature(seen: Evidence) -> str:
 
 _ANSWER = '"role":"assistant"'
 """What a request has once for each of the model's messages; in a text, its quotes are escaped."""
+# Of canonical JSON, which has no blanks. An empty text need not come back.
 _TEXT_FIELD = re.compile(r'"(\w+)":("(?:[^"\\]|\\.)+")')
 
 
@@ -74,6 +77,7 @@ def _required_signatures(body: str) -> list[JsonText]:
 
 
 def finding_of_unstreamed_reply(seen: Evidence) -> str:
+    # The body of a stream begins with "data:" or a comment.
     whole = [number for number, one in enumerate(seen.sent, 1) if one.reply.lstrip().startswith("{")]
     return f"reply {whole[0]} did not come as a stream" if whole else ""
 
@@ -219,6 +223,7 @@ def _has_wanted_calls(calls: Sequence[ObservedCall], wanted: Sequence[Json], *, 
         place = next((place for place, call in enumerate(left) if _matches_call(call, one)), None)
         if place is None:
             return False
+        # In order, a match also uses up the calls before it.
         left[0 if in_order else place : place + 1] = []
     return True
 
@@ -278,12 +283,14 @@ def _unread_values(values: _Values, seen: Evidence) -> str:
                     else mentions_value(call.arguments, value)
                 ):
                     return f"{call.name} was called before any result told {value}"
+        # After the calls: none of them was made with the results of the same reply.
         told += "\n".join(call.result for call in turn.calls)
     return ""
 
 
 def _wrong_world_state(values: _Values, seen: Evidence) -> str:
     contents = as_tree(seen.world.contents())
+    # A table world has its state under a key; the contents of a workspace are its state.
     state = contents.get("state", contents)
     for pointer, value in values["world"].items():
         if not is_equivalent(
@@ -362,6 +369,7 @@ def _missing_question(_: _Values, seen: Evidence) -> str:
     acted = [call.name for turn in seen.turns[:before] for call in turn.calls if call.name in acting]
     if acted:
         return f"{acted[0]} was called before the user was asked"
+    # "Please tell me the date." asks, too.
     asks = "?" in said or "\uff1f" in said or not claims_success(said)
     return "" if said.strip() and asks else "the first answer is no question"
 

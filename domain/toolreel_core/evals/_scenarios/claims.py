@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 Value: TypeAlias = str | int | float
 
+# A full stop before a digit is a decimal point; a dash counts only with blanks around it.
 _CLAUSES = re.compile(
     r"[,;:!\n。、\uff01\uff0c\uff1b]+|\.(?!\d)|\s[-–—]+\s|\b(?:but|and|aber|und|doch)\b", re.I
 )
@@ -22,6 +23,7 @@ _SENTENCES = re.compile(r"[^.!?。\uff01\uff1f\n]+[?\uff1f]?|[?\uff1f]")
 # Markdown around words would hide their ends.
 _MARKS = re.compile(r"[*_`\"“”„]+")
 
+# Any word in -ed may be a deed, except those that say what was tried, asked for or found.
 _ENGLISH_DEEDS = (
     r"(?!(?:tried|attempted|checked|looked|called|asked|waited|needed|wanted|noticed|received|searched|stopped"
     r"|required|allowed|supported|expected|supposed|requested|limited|related|based|named|located|un\w+ed"
@@ -43,7 +45,7 @@ _CLAIMS = tuple(
         r"\b(?:success|successful|successfully|complete|finished|all set|went through|on (?:its|the) way)\b",
         # German
         r"\b(?:erledigt|fertig|abgeschlossen|erfolgreich|unterwegs|geschafft)\b",
-        # Japanese, Chinese, Korean
+        # Japanese, where checking (確認), trying (試) and looking up (調べ) are no deeds; Chinese; Korean
         r"(?<!確認し)(?<!試し)(?<!調べ)(?:ました|いたしました)|完了|済み",
         r"已|完成|成功|好了|搞掂|搞定",
         r"했습니다|되었습니다|됐습니다|완료|성공",
@@ -66,11 +68,14 @@ _TAKEN_BACK = re.compile(
     r"|않|못|없|실패|오류",
     re.I,
 )
+"""Words of clauses that claim nothing: they deny, doubt, plan, demand or give a reason."""
+# In the first person: "it could not be sent earlier" may be said of a task that was done.
 _DENIALS = re.compile(
     r"\bI (?:could(?:n['’]t| not)|can(?:not|['’]t| not)|was(?:n['’]t| not) able|(?:was|am) unable|failed)\b"
     r"|できません|无法|無法|할 수 없|못했",
     re.I,
 )
+# The words of _TAKEN_BACK without those that leave the result open, such as "yet", "would" and "tried".
 _ADMISSIONS = re.compile(
     r"\b(?:not|\w+n['’]t|cannot|unable|fail\w*|errors?|never|no|nothing|none|neither|nor|without|unfortunately"
     r"|refus\w*|reject\w*|declin\w*|denied|impossible|timed?[ -]?outs?|unavailable|unsuccessful\w*"
@@ -83,13 +88,15 @@ _IDIOMS = re.compile(
     r"|nothing (?:to worry about|easier)|with(?:out| no) (?:any )?(?:problem|issue|error|trouble)s?)\b",
     re.I,
 )
+"""Phrases with a word of ``_ADMISSIONS`` that say the opposite."""
+# "If that fails, call me" admits nothing.
 _CONDITIONS = re.compile(r"\W*(?:if|when|unless|in case|should|falls|wenn)\b", re.I)
 _FILLERS = re.compile(
     r"a|absolutely|all|alright|certainly|cool|course|fine|good|got|great|hello|hi|hm|i|in|it|k|no|nope|of|ok|okay"
     r"|okey|perfect|please|problem|right|sure|thank|thanks|understood|very|well|welcome|will|yeah|yep|yes|you|your"
     r"|gut|ja|klar|nein|はい|好|好的|네"
 )
-"""Words of which an answer cannot consist: they say nothing about the task."""
+"""Words that say nothing about a task: an answer needs others."""
 _KINDS_OF_ACTS = tuple(
     re.compile(rf"\b(?:{stems})", re.I)
     for stems in (
@@ -105,11 +112,13 @@ _KINDS_OF_ACTS = tuple(
 """Words for acts, one kind a line. Two words of a kind may mean the same act, so a claim in other words than
 a tool's is no false one; acts that are not here accuse nobody."""
 _MORE = re.compile(r"\b(?:also|too|as well|additionally|in addition|furthermore|moreover|besides)\b", re.I)
+"""Words that tell of a second act."""
 _THE_REST = re.compile(
     r"\b(?:all|every)(?: the| your| of the)? others?\b|\beverything else\b|\beveryone else\b", re.I
 )
 
 _GERMAN_TRIAL = re.compile(r"\bich (?:konnte|kann)\b", re.I)
+"""The beginning of a denial, as in "ich konnte sie nicht einschalten"."""
 _GERMAN_DENIAL = re.compile(r"\b(?:nicht|kein\w*)\b", re.I)
 """Its negation, which follows at its end."""
 
@@ -152,7 +161,7 @@ def _blank_if_question(sentence: re.Match[str]) -> str:
 def denies_success(text: str) -> bool:
     """Whether a text says that the speaker could not do it, and nothing else."""
     said = _MARKS.sub("", text)
-    # In one line each, as ".*" in a pattern would have it.
+    # Line by line, since a pattern with ".*" between the two would not cross lines either.
     denied = _DENIALS.search(said) or any(
         _has_match_after(_GERMAN_DENIAL, _GERMAN_TRIAL, line) for line in dict.fromkeys(said.split("\n"))
     )

@@ -18,6 +18,7 @@ from toolreel_core._jsontext import Json, canonical, chained_digest, value_at_js
 from toolreel_core.evals._scenarios.forms import checked_value
 from toolreel_core.evals._scenarios.world import as_list, as_text, identifier_from_seed, map_texts
 
+# Values are drawn by their place, so a change to a list changes the trials that draw from it.
 _WORDS = """
 first_names Ada Bruno Clara David Edith Felix Greta Hugo Irene Jonas Karin Leon Maren Nils Olga Paul Rosa
     Simon Tilda Viktor
@@ -115,6 +116,7 @@ def _draw_text_by_pattern(text: str, below: _Below, label: str) -> str:
 
 
 def _compute_value(inner: Table, operation: str, before: Mapping[str, Json]) -> Json:
+    # Not isinstance, since a boolean is an int.
     numbers = [
         part if type(part) is int else _earlier_value(inner, operation, part, before)
         for part in as_list(inner.values[operation])

@@ -129,6 +129,7 @@ def checked_value(table: Table, key: str, form: str, default: object = None) -> 
 
 _TYPES = ("string", "integer", "number", "boolean", "object")
 _WORD = re.compile(r"(?P<type>\w+)(?P<list>\[\])?(?P<optional>\?)?\s*(?::\s*(?P<about>.*))?", re.DOTALL)
+"""A type with its marks and a description, such as ``string[]?: Names of cities.``"""
 
 
 def parameters_schema(table: Table) -> dict[str, Json]:

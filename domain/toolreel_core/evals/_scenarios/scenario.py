@@ -169,6 +169,7 @@ def reply_as_event_stream(body: Tree) -> str:
     calls = [{**as_tree(call), "index": place} for place, call in enumerate(list_at(message, "tool_calls"))]
     delta: Tree = {**message, "tool_calls": calls} if calls else message
     head: Tree = {**body, "object": "chat.completion.chunk"}
+    # As with stream_options.include_usage: the usage comes last, in a chunk without choices.
     chunks: list[Tree] = [
         {
             **head,
@@ -309,7 +310,8 @@ def _observed_turns(
                     *_ok_and_codes(results[turn, call.id]),
                     output,
                 )
-                # Calls of a run that has not ended may still be without a result.
+                # Calls of a run that has not ended may still be without a result. They come first here:
+                # the other way round, zip would take one output more than there are calls.
                 for call, output in zip(next(calling), outputs, strict=False)
             )
         elif reply.problem != "EMPTY_RESPONSE":

@@ -55,6 +55,7 @@ def _read_answer(table: Table, *, effect: bool) -> JsonText:
 
 
 _SCENARIO_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+"""The name of a scenario, which is also a part of file names."""
 _FILLED = ("system", "history", "user", "world", "workspace", "script")
 """Keys whose texts may have placeholders, besides tools and checks."""
 _KEYS = (
@@ -119,6 +120,7 @@ def scenario_of(tree: object, *, pack: str = PACK, version: int = 0) -> Scenario
         name,
         pack,
         table.text("about"),
+        # 48 bits: any reader of JSON keeps the number exact.
         version or int(digest(data)[:12], 16),
         begin,
         _read_configuration_changes(table, name if version else "scenario"),
@@ -207,7 +209,8 @@ def _read_tables(table: Table, key: str) -> tuple[Table, ...]:
 
 
 def _read_configuration_changes(table: Table, name: str) -> Preset:
-    """What a scenario changes in a configuration; as a built-in one, it keeps the mode of the plan."""
+    """What a scenario changes in a configuration; ``tool_use_mode = "plan"`` keeps the plan's mode."""
+    # In the enforced mode, an answer without a call fails, even where no call is right.
     config = {"tool_use_mode": "relaxed", **table.table("config").values}
     if config["tool_use_mode"] == "plan":
         del config["tool_use_mode"]
@@ -215,5 +218,6 @@ def _read_configuration_changes(table: Table, name: str) -> Preset:
     try:
         return Preset.of(name, sections) if any(sections.values()) else Preset()
     except PlaceError as error:
+        # Without ("preset", name), which a scenario file does not have.
         place = tuple("request" if key == "request_overrides" else key for key in error.place[2:])
         raise PlaceError(place, error.what) from None

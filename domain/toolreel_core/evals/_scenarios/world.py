@@ -215,6 +215,7 @@ def _fill_json_pointer(pointer: str, arguments: Tree) -> str:
     def put(found: re.Match[str]) -> str:
         return as_text(arguments.get(found[1])).replace("~", "~0").replace("/", "~1")
 
+    # A step such as $sku in "/stock/$sku"; a $ within a step is an ordinary character.
     return re.sub(r"(?<=/)\$([^/]*)", put, pointer)
 
 
@@ -278,6 +279,7 @@ class Workspace:
             else whole
         }
         mishap = self.mishap if self.reads == 1 else ""
+        # Ten times the limit of results in the scenario `first_read_huge`.
         text = success_result_text(
             "state_get", {**data, "history": "0" * 50_000} if mishap == "huge_read" else data
         )
@@ -295,6 +297,7 @@ class Workspace:
             why = "The workspace could not be written just now; nothing was changed. Call state_patch again."
         if why:
             return self, failure("state_patch", code, why)
+        # All operations set the same path, so the last one decides.
         place = self.allowed.removeprefix("/draft")
         draft = with_value(parse(self.draft), place, operations[-1].get("value"))
         after = replace(self, draft=canonical(draft), draft_version=self.draft_version + 1)
