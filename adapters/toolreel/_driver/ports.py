@@ -172,6 +172,7 @@ def secrets_of_ports(*parts: object) -> dict[str, str]:
     found: dict[str, str] = {}
     for number, part in enumerate(parts):
         for name, value in getattr(part, "secrets", {}).items():
+            # Two endpoints may send different keys in the same header.
             found[name if found.get(name, value) == value else f"{name} ({number + 1})"] = value
     return found
 
@@ -188,6 +189,7 @@ def register_journal_secrets(journal: Journal | None, secrets: Mapping[str, str]
 
 _Item = TypeVar("_Item")
 _Endpoint = TypeVar("_Endpoint")
+# A limit, since an endpoint of the user may have an attribute `endpoint` that is the endpoint itself.
 _DEPTH = 8
 """How many endpoints and performers may wrap one another."""
 
