@@ -350,6 +350,7 @@ async def _attempt_before_deadline(
 
 def _limit_stream(stream: Any, *, sync: bool) -> None:  # noqa: ANN401 - a network stream of httpcore, of either kind
     read, write = stream.read, stream.write
+    # Over HTTP/2, the bytes that arrive are those of several exchanges.
     counts = not _is_http2(stream)
 
     async def bounded_read(max_bytes: int, timeout: float | None = None) -> bytes:
