@@ -164,6 +164,7 @@ class _Anchors(dict[int, str]):
     def add(self, key: str, value: Json, content: str) -> None:
         """Name a value by its key and so much of the digest of its content that it is the only one."""
         stem = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-") or "value"
+        # 6 characters are short to read and mostly enough; 64 are all of the digest.
         tried = (f"{stem}-{content[:length]}" for length in range(6, 65))
         self[id(value)] = next(name for name in tried if name not in self.values())
 
@@ -315,5 +316,6 @@ def body_as_mapping(body: bytes) -> dict[str, Any]:
         text = body.decode()
     except UnicodeDecodeError:
         return {"binary": body}
-    tree = read_json(text, max_depth=_MAX_DEPTH).value_or(None)  # which the text of no other value is
+    # `None` stands for what is not JSON, since only the text `null` means it.
+    tree = read_json(text, max_depth=_MAX_DEPTH).value_or(None)
     return {"json": tree} if canonical(tree) == text else {"text": text}

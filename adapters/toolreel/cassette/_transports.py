@@ -268,6 +268,7 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
+        # Not time.sleep(): a client that waits in a thread is free when the session ends.
         wait = self._session.over.wait
         return immediately(self._handle(request, self._inner.handle_request, wait, _read_whole))
 
