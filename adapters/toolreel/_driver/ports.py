@@ -492,7 +492,7 @@ def _layers_of_performer(outer: Any, fallback: str = "") -> Iterator[Any]:  # no
 
 def check_fallback_endpoints(plan: Plan, performer: object) -> None:
     wanted = [fallback.name for fallback in plan.fallbacks]
-    # An endpoint of one's own may read SendRequest.endpoint itself; those with an address have one only.
+    # A custom endpoint may read SendRequest.endpoint itself; one with an address has a single server.
     for layer in _layers_of_performer(performer) if wanted else ():
         known = getattr(layer, "fallbacks", () if hasattr(layer, "address") else None)
         if known is not None:

@@ -113,6 +113,7 @@ class Progress:
         self._watches = Watches(begun)
         self._laps_began, self._counted_ms = self._now(), 0
         """When laps began, and the milliseconds since then that are in laps."""
+        # A run that is continued has used the time of its last event.
         self._began = time.monotonic() - self.at.state.tally.at_ms / 1000
         notify(self._observe, self.at.notes)
         return self
@@ -234,7 +235,7 @@ def progress_of_state(
     inbox: Incoming | None,
     observe: Observer | None = None,
 ) -> Progress:
-    """Where a run goes on that nobody performs, with all its pending effects."""
+    """The progress of a run that has paused or was stored, with all its pending effects."""
     state = run.state if isinstance(run, Run) else run
     if not isinstance(state, State):
         raise ConfigError(f"state: expected the state of a run, got {type(state).__name__}; write run.state")

@@ -33,7 +33,7 @@ _PARAMETER = lazy_pattern(r"(?<=[?&;#])([^=&;#]+)=[^&;#]*")
 
 
 def url_safe_to_log(url: str) -> str:
-    """A URL as an error, a ``repr`` or a log may quote it, even if it is none."""
+    """A URL as an error, a ``repr`` or a log may quote it; also a text that is not a URL."""
 
     def masked(found: re.Match[str]) -> str:
         return f"{found[1]}=REDACTED" if is_secret_parameter(found[1]) else found[0]

@@ -79,7 +79,7 @@ def _decompress(body: bytes, wbits: int) -> bytes:
 
 
 _PARTS = frozenset({"text", "content"})
-"""What content parts have their texts under."""
+"""Keys under which content parts have their texts."""
 
 
 @dataclass(slots=True)

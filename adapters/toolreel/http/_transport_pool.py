@@ -199,7 +199,7 @@ def pooled_transport(
     http2: bool = False,
     connections: int = CONNECTIONS,
 ) -> Any:  # noqa: ANN401 - sync or async
-    """With HTTP/2, one connection carries many requests, so one httpx transport is enough.
+    """A pool of transports; for HTTP/2 a single one, since its connection carries many requests.
 
     :param proxy: overrides the proxy that the environment names
     :raises EndpointConfigError: if the proxy or the number of connections is invalid
