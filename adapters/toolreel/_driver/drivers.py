@@ -259,6 +259,7 @@ async def _stream_run(progress: Progress, *, in_tasks: bool = False) -> AsyncGen
         except BaseException as stopped:
             progress.cancel(stopped, STOPPED)
             raise
+    # After the scope: closing the stream at its last event must not cancel a run that rests.
     yield RunEnded(progress.run)
 
 

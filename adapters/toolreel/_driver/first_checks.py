@@ -26,6 +26,7 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import Effect, Event, Finish
 from toolreel_core._tools import ToolSurface
 
+# Names, not classes: annotations may be texts (`from __future__ import annotations`).
 _EVENTS = ("ReplyReceived", "ToolReturned", "ApprovalGiven", "WaitElapsed")
 _TWINS = {
     "run": "await arun(plan, ...)",
@@ -84,6 +85,7 @@ def performer_from_argument(given: object, call: str) -> Any:  # noqa: ANN401 - 
 
 def _is_sync_port_method(method: object) -> bool:
     """Whether a port says that it returns its answer; a plain function may also return an awaitable."""
+    # A bracket is that of `Awaitable[ToolReturned]` and the like.
     says = str(getattr(method, "__annotations__", {}).get("return", ""))
     return not iscoroutinefunction(method) and any(event in says for event in _EVENTS) and "[" not in says
 
@@ -113,6 +115,7 @@ def _check_tools(plan: Plan, ports: Ports | AsyncPorts) -> None:
             'write Plan.of(..., tools=host.surface), or LoopConfig(tool_use_mode="disabled") if that is '
             "meant",
             UserWarning,
+            # The caller of `run`.
             stacklevel=4,
         )
 

@@ -91,7 +91,7 @@ LEVELS: Mapping[type[n.Note], tuple[Concern, Level]] = {
 
 
 def logged_field_name(kind: type[n.Note], field: str) -> str:
-    """What a field of a note is called in its record: names are of tools, but here."""
+    """A field's name in its log record, where ``names`` are of tools; those of presets are renamed."""
     return "presets" if kind is n.PresetsApplied and field == "names" else field
 
 

@@ -20,6 +20,8 @@ _BUDGETS: Mapping[outcomes.BudgetKind, str] = {
     "tool_calls": "max_tool_calls",
 }
 """The setting that limits each budget."""
+# Such as "model_not_found", "qwen2.5 is not a valid model ID" and Anthropic's whole message, "model: NAME".
+# The gap is bounded: one without a limit takes quadratic time in a message that repeats "model".
 _UNKNOWN_MODEL = lazy_pattern(
     r"\b(?:unknown|no such|invalid|not a valid) model\b"
     r"|\bmodel\b.{0,120}?(?:not found|not exist|unknown|no such)|\bmodel: "
@@ -71,6 +73,7 @@ def outcome_in_words(outcome: outcomes.Outcome | Resting, server: ServerAddress 
     said = next((words[key] for key in ("message", "reason", "detail") if key in words), "")
     words["because"] = f": {said}" if said.strip() else ""
     limit = words.get("limit", words.get("times", 0))
+    # A cost may be a fraction, which rounding would turn into 0.
     words["doubled"] = round(2 * limit) if limit >= 1 else 2 * limit
     match outcome:
         case Resting():
@@ -131,6 +134,7 @@ def _advice_on_problem(problem: str, server: ServerAddress) -> str:
 
 
 def _status_problem(outcome: outcomes.TransportFailed, server: ServerAddress) -> str:
+    # Codes such as `model_not_found` are read as words.
     status, message = outcome.status or 0, outcome.message.lower().replace("_", " ")
     if status == 401:
         if server.key:

@@ -172,6 +172,7 @@ def secrets_of_ports(*parts: object) -> dict[str, str]:
     found: dict[str, str] = {}
     for number, part in enumerate(parts):
         for name, value in getattr(part, "secrets", {}).items():
+            # Two endpoints may send different keys in the same header.
             found[name if found.get(name, value) == value else f"{name} ({number + 1})"] = value
     return found
 
@@ -188,6 +189,7 @@ def register_journal_secrets(journal: Journal | None, secrets: Mapping[str, str]
 
 _Item = TypeVar("_Item")
 _Endpoint = TypeVar("_Endpoint")
+# A limit, since an endpoint of the user may have an attribute `endpoint` that is the endpoint itself.
 _DEPTH = 8
 """How many endpoints and performers may wrap one another."""
 
@@ -490,7 +492,7 @@ def _layers_of_performer(outer: Any, fallback: str = "") -> Iterator[Any]:  # no
 
 def check_fallback_endpoints(plan: Plan, performer: object) -> None:
     wanted = [fallback.name for fallback in plan.fallbacks]
-    # An endpoint of one's own may read SendRequest.endpoint itself; those with an address have one only.
+    # A custom endpoint may read SendRequest.endpoint itself; one with an address has a single server.
     for layer in _layers_of_performer(performer) if wanted else ():
         known = getattr(layer, "fallbacks", () if hasattr(layer, "address") else None)
         if known is not None:

@@ -113,6 +113,7 @@ class Progress:
         self._watches = Watches(begun)
         self._laps_began, self._counted_ms = self._now(), 0
         """When laps began, and the milliseconds since then that are in laps."""
+        # A run that is continued has used the time of its last event.
         self._began = time.monotonic() - self.at.state.tally.at_ms / 1000
         notify(self._observe, self.at.notes)
         return self
@@ -168,7 +169,7 @@ class Progress:
         if lap is None:
             first_ms = _seconds_to_ms(first[0] - started) if first else None
             lap = Lap(_seconds_to_ms(ended - started), self._count_new_elapsed_ms(ended), first_ms)
-        else:  # what follows goes on from here: reading a record takes a run no time
+        else:  # the next lap begins here: the time to read a record does not count
             self._laps_began, self._counted_ms = ended, 0
         self._took.append((effect, event, lap, self.at.state.tally.turns))
         return lap
@@ -184,7 +185,7 @@ class Progress:
                 self.at = Step(self.at.state, (), ())
                 return
             yield self.take(effect, answer, self.pop_effect_times(effect, answer))
-        # After any end but a complete answer nothing is heard: the caller shall see that end first.
+        # Only after a complete answer: the caller has to see any other end before the next exchange begins.
         phase = self.at.state.phase
         if isinstance(phase, Settled) and isinstance(phase.outcome, Completed):
             yield from self._take_messages(None)
@@ -198,9 +199,10 @@ class Progress:
         return effect, event
 
     def cancel(self, stopped: BaseException, reason: str) -> None:
+        # A run that an exception ended can be resumed; a recorded cancellation would settle it.
         if isinstance(stopped, Exception) or isinstance(self.at.state.phase, Settled):
             return
-        # Since the last effect ended: that of what is cancelled.
+        # The time since the last effect ended is that of the cancelled one.
         passed = self._count_new_elapsed_ms(self._now())
         try:
             record(self._journal, None, CancelRequested(reason), Lap(passed, passed))
@@ -215,7 +217,7 @@ class Progress:
                 self.at = Step(self.at.state, pending(self.at.state), ())
 
     def _count_new_elapsed_ms(self, now: float) -> int:
-        # Less than 0: of several that ran together, one that was done before the others.
+        # Negative for one of several concurrent effects that ended before the others.
         passed = max(0, _seconds_to_ms(now - self._laps_began) - self._counted_ms)
         self._counted_ms += passed
         return passed
@@ -233,7 +235,7 @@ def progress_of_state(
     inbox: Incoming | None,
     observe: Observer | None = None,
 ) -> Progress:
-    """Where a run goes on that nobody performs, with all its pending effects."""
+    """The progress of a run that has paused or was stored, with all its pending effects."""
     state = run.state if isinstance(run, Run) else run
     if not isinstance(state, State):
         raise ConfigError(f"state: expected the state of a run, got {type(state).__name__}; write run.state")

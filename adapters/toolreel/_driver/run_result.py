@@ -36,9 +36,9 @@ _SHOWN = 60
 """Characters of a text that a line shows."""
 
 
-# How long a run took, and everything in it: measured where it is live, told again where it is replayed. Times
-# are no part of a run: two runs with other times are the same run, and nothing is decided by them. The limits
-# of time are on the events (``at_ms``).
+# How long a run and its parts took: measured in a live run, read from the record in a replay. Times are not
+# part of a run: two runs that differ only in them are equal, and no decision depends on them. The times that
+# limits need are on the events (``at_ms``).
 
 
 EffectTimeKind: TypeAlias = Literal["request", "tool", "approval", "wait", "cancelled"]
@@ -208,6 +208,7 @@ class OutcomeError(AdapterError):
         super().__init__(message)
         self.outcome = outcome
 
+    # An exception pickles only its `args`, which have no outcome.
     def __reduce__(self) -> tuple[type[OutcomeError], tuple[str, Outcome | Resting]]:
         return type(self), (str(self), self.outcome)
 

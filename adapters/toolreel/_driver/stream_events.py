@@ -145,6 +145,7 @@ STOPPED = "the stream of the run was closed before its end"
 _GROWTH = 64
 """An answer is read again when it has grown by one part in this many: reading all of it at each piece would
 take time that is quadratic in its length."""
+# Of JSON, and of the fences around it.
 _OPENERS = ("{", "[", "`", "~")
 
 
@@ -169,7 +170,7 @@ class PartialAnswer:
         if not text or len(whole) < self._next[place]:
             return ()
         self._next[place] = len(whole) + len(whole) // _GROWTH
-        # Words, such as "4 pins are left", have no object.
+        # A text in words, such as "4 pins are left", would be read as the JSON number 4.
         if not (whole.lstrip().startswith(_OPENERS) or "{" in whole):
             return ()
         value = self._spec.partial(whole)
@@ -229,6 +230,7 @@ class ShownRun:
                 self._text += delta.text
                 piece = TextDelta(turn, delta.text)
             case "tool_call":
+                # The first text of a call is its name.
                 piece = ToolCallDelta(
                     turn, *self._assign_delta_to_call(delta), "" if delta.name else delta.text
                 )
@@ -238,6 +240,7 @@ class ShownRun:
 
     def _assign_delta_to_call(self, delta: Delta) -> tuple[int, str, str]:
         """Some servers give every call the index 0, so another id or another name begins another call."""
+        # su-kaka/gcli2api#406 with ids, unslothai/unsloth#10059 without.
         place = self._place.get(delta.index)
         id_, name = ("", "") if place is None else self._calls[place]
         if delta.call_id and id_:

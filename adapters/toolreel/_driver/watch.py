@@ -30,7 +30,7 @@ class Begun:
 
 
 class Watch:
-    """What watches one run; a method that it has not does nothing."""
+    """A watcher of one run; by default, its methods do nothing."""
 
     def performing(self, _effect: Wanted, /) -> AbstractContextManager[object]:
         """A scope for performing an effect, or for reading the next piece of a stream.
@@ -60,7 +60,7 @@ Watcher: TypeAlias = Callable[[Begun], Watch]
 
 _Join: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[object]]
 CONTEXTS: list[tuple[Callable[[], Mapping[str, str]], _Join]] = []
-"""What writes the current trace as headers, and what joins that of headers: the tracer decides what it is."""
+"""Functions of tracers: one writes the current trace as headers, the other joins the trace in headers."""
 
 
 def current_trace_headers() -> dict[str, str]:

@@ -29,7 +29,9 @@ HEAD_SECONDS = 20.0
 BODY_SECONDS = 60.0
 """Without a piece of a body; as a whole, a large one may take longer over a slow line."""
 _IDLE_SECONDS = 75
-"""For which an idle connection is kept: longer than clients keep them."""
+"""For which an idle connection is kept: longer than clients keep them (ours 60 s), so that no request is sent
+on a connection that is being closed."""
+# The default of uvicorn.
 _BACKLOG = 2_048
 
 ASGIApp: TypeAlias = Callable[..., Awaitable[None]]
@@ -108,6 +110,7 @@ def server_config(
         h11_max_incomplete_event_size=HEAD_BYTES,
         limit_concurrency=connections + 1,  # uvicorn refuses the request on the last one
         timeout_keep_alive=_IDLE_SECONDS,
+        # uvicorn takes whole seconds, and cancels all requests at once with 0.
         timeout_graceful_shutdown=max(1, round(drain)),
         lifespan="on" if lifespan else "off",
         ws="none",

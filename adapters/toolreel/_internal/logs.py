@@ -50,14 +50,14 @@ def show_only_errors() -> None:
 
 
 def is_log_enabled(concern: Concern, level: Level) -> bool:
-    """Whether anybody wants such a record: what is in it need not be put together otherwise."""
+    """Whether such a record is logged; if not, its fields need not be collected."""
     if "logging" not in sys.modules and level not in _SHOWN:
         return False
     return logger(concern).isEnabledFor(_NUMBERS[level])
 
 
 def log(concern: Concern, level: Level, event: str, told: Mapping[str, object], words: str = "") -> None:
-    """Log an event with its fields, without those that are ``None`` or empty, if somebody listens.
+    """Log an event with its fields, if somebody listens.
 
     :param event: what happened, such as ``retry_planned``
     :param told: the fields; those that are ``None`` or empty are left out

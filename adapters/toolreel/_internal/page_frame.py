@@ -21,6 +21,7 @@ from types import ModuleType
 from toolreel._internal.visible_text import printable_text
 from toolreel_core._jsontext import Json
 
+# 9, the default of gzip.compress(), took twice the time for 2 % fewer bytes of JSON lines.
 _LEVEL = 6
 
 
@@ -102,7 +103,7 @@ def standalone_page(
     pictures: bool = False,
     asks: bool = False,
 ) -> str:
-    """A whole page; in ``body``, all texts of others are escaped.
+    """A whole page as one HTML file.
 
     :param body: HTML, in which all texts of others are escaped
     :param styles: CSS after that of all pages

@@ -43,7 +43,7 @@ def read_text_file(path: Path, kind: type[AdapterError], missing: str) -> str:
 def read_toml(
     name: str, text: str, build: Callable[[dict[str, Any]], _Built], kind: type[AdapterError]
 ) -> _Built:
-    """Dates become strings.
+    """The value that ``build`` makes of a TOML text, in which dates are strings.
 
     :param build: raises :class:`~toolreel_core._config_checks.PlaceError` for invalid places
     :raises AdapterError: of class ``kind``, with the place
@@ -61,11 +61,12 @@ def read_toml(
 def _dates_as_text(tree: Any) -> Any:  # noqa: ANN401 - whatever TOML has
     if isinstance(tree, dict):
         return {key: _dates_as_text(value) for key, value in tree.items()}
+    # A day without quotes, such as `verified_on` of a preset, is meant as a text.
     return tree.isoformat() if isinstance(tree, date) and not isinstance(tree, datetime) else tree
 
 
 def toml_text(tree: Tree, comments: Iterable[str] = ()) -> str:
-    """Without what is null in it, since TOML has no null.
+    """The TOML text of a tree, without its nulls, since TOML has none.
 
     :param comments: at its beginning, a line each
     """

@@ -73,6 +73,7 @@ else:
         return True
 
 
+# A line that says that a result is lost has up to about 400 bytes, a seal about 100.
 ROOM = b" " * 1024
 """What stands after the last line of a journal that is being written.
 
@@ -472,6 +473,7 @@ def parse_unclosed_journal(data: bytes, source: Path) -> tuple[Recorded, bytes, 
     if last.endswith(b"}"):
         with suppress(JournalError):
             recorded, lines = _parse_journal_bytes(data + b"\n", source)
+            # Cut to what the file has: its last line has no line end yet.
             return recorded, lines[: len(data)], b""
     return *_parse_journal_bytes(whole + line_end, source), last
 

@@ -71,6 +71,7 @@ def inspect_ai_log(trace: Trace, name: str) -> Tree:
         "version": LOG_VERSION,
         "status": "success",
         "eval": {
+            # Ids of Inspect are short UUIDs of 22 characters; these are the same in each export.
             "eval_id": digest[:22],
             "run_id": digest[:22],
             "created": _NO_DATE,
@@ -123,6 +124,7 @@ def inspect_ai_sample(run: Run, name: str, usage: Tree, digest: str) -> Tree:
 
 
 LOG_VERSION = 2
+"""The version of Inspect's log format."""
 STOP_REASONS: Mapping[str, str] = {
     "stop": "stop",
     "length": "max_tokens",

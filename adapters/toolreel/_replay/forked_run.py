@@ -78,7 +78,7 @@ class Changes:
         preset = self.preset.changes()["provider"]
         provider = Provider.of({**was.provider.changes(), **preset, **self.provider})
         tools = was.tools if self.tools is None else self.tools
-        # Of the options of the preset, those that the provider supports
+        # A preset gives only those of its options that the provider supports.
         traits = {setting.name: getattr(provider, setting.name) for setting in fields(provider)}
         own = self.preset.plan(model=was.model, messages=was.messages, tools=tools, settings=traits)
         options = {**merged(_parse_tree(was.options), _parse_tree(own.options)), **self.options}
@@ -141,6 +141,7 @@ def answer_run_from_record(run: Underway, record: Iterable[Traced]) -> Stop | No
     for traced in record:
         over, then = isinstance(run.state.phase, Settled), traced.effect
         event: Any = traced.record.event
+        # The changed run has ended earlier than the recorded one, whose next events have nothing to answer.
         if over and not isinstance(traced.before.phase, Settled):
             return None
         if then is None and (over or isinstance(event, events.CancelRequested | events.UserSpoke)):
@@ -152,6 +153,7 @@ def answer_run_from_record(run: Underway, record: Iterable[Traced]) -> Stop | No
             return (
                 None if over else Stop(traced.record.n, f"the record {what}; {_phase_and_effects_text(run)}")
             )
+        # Of two equal calls in a turn, each gets its own result.
         same_ref = (effect for effect in equivalent if then and effect.ref == then.ref)
         effect = next(same_ref, equivalent[0])
         run.take_event(effect, replace(event, ref=effect.ref))

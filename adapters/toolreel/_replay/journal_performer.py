@@ -108,6 +108,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost]):
         self._tape = tape
         self._tools = tools
         self._allowed = allowed
+        # Ordered: finding the first key of a dict takes linear time once those at its beginning are deleted.
         lines = list(enumerate(recorded.records))
         self._left = OrderedDict((at, one) for at, one in lines if not isinstance(one.event, UserSpoke))
         self._said = OrderedDict((at, one.event) for at, one in lines if isinstance(one.event, UserSpoke))
@@ -228,6 +229,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost]):
         if endpoint:
             return self._checked_event(effect, *line, await await_if_awaitable(endpoint.send(effect)))
         event, tools = self._checked_event(effect, *line), cast("Any", self._tools)
+        # A withheld result stays so: what the tool returns now is not what the model saw.
         if tools is None or not isinstance(event, ToolReturned) or is_withheld_result(event):
             return event
         return with_recorded_time(await await_if_awaitable(tools.run(effect)), line[0])

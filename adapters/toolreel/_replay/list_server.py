@@ -50,6 +50,7 @@ _SKIPPED = frozenset({"node_modules", "__pycache__"})
 _OURS = b"toolreel"
 """What the beginning of each cassette of ours has; other YAML files are not listed."""
 _BEGINNING = 400
+"""Bytes of a file that are searched for it: ``toolreel`` is the first key of a cassette."""
 
 
 class Found(NamedTuple):
@@ -82,7 +83,7 @@ class RecordingList:
         self._lock = Lock()
 
     def read_recording_rows(self, seconds: float) -> Json:
-        """Read recordings that are new or have changed, the newest first, for so long; one in any case.
+        """Read recordings that are new or have changed, the newest first.
 
         :param seconds: how long to read for, one recording in any case
         """
@@ -117,6 +118,7 @@ class RecordingList:
 
 def list_recordings(root: Path) -> Iterator[Found]:
     for folder, folders, files in os.walk(root):
+        # The results of an evaluation, whose recordings are in its report.
         if {"header.json", "journal.jsonl"} <= {*files}:
             folders.clear()
             continue
@@ -253,4 +255,5 @@ class ListServer:
             return Page(status, f"It cannot be shown: {printable_text(str(error))}", "text/plain")
 
     def _is_valid_token(self, token: str) -> bool:
+        # Encoded, since compare_digest() takes no text with characters beyond ASCII.
         return hmac.compare_digest(token.encode(), self._token.encode())

@@ -52,6 +52,7 @@ class RecordedFiles:
         self.refused = self.journal.failure
         if keep and not self.refused:
             try:
+                # The cassette first: if it is refused, the journal is still a `.part`, which can be resumed.
                 self.tape.save(self._secrets)
                 self.journal.close()
             except AdapterError as error:

@@ -197,6 +197,7 @@ class _Tape:
         self._check_request(exchange, effect.request.body.encode())
         self.at += 1
         self._results = 0
+        # A replayed response would wait here, as the cancelled client did.
         if exchange.broke and exchange.broke.kind == CANCELLED:
             return events.RequestFailed(effect.ref, "timeout", CANCELLED)
         return self._endpoint.send(effect)
@@ -302,6 +303,7 @@ def _plain_message(message: Message) -> Json:
 def _output_without_envelope(content: str) -> str:
     tree = _parse_value(content)
     match tree:
+        # A result that is not an object is under `value` in an envelope.
         case {"ok": True, "tool_name": _, "data": {"value": value, **further}, "errors": []} if not further:
             return canonical(value)
         case {"ok": True, "tool_name": _, "data": data, "errors": []}:
@@ -317,6 +319,7 @@ def _parse_value(text: str) -> Json:
 
 
 _OWNED = ("model", "messages", "tools", "stream", "stream_options")
+"""Keys of a request that a plan does not take from its options."""
 
 
 def _plan_of_request(exchange: Exchange, preset: Preset, settings: Mapping[str, Any]) -> Plan:

@@ -90,7 +90,7 @@ def _effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
 
 
 _CALL_ID = lazy_pattern(r'"((?:\w+_)?id)":"([^"]*)"')
-"""The id of a call; JSON within a text has other quotes."""
+"""The id of a call; in JSON within a text, the quotes are escaped."""
 
 
 def _with_numbered_ids(texts: Iterable[str]) -> list[str]:

@@ -35,13 +35,15 @@ from toolreel_core._protocol import RunTool
 LIMIT = 14_000_000
 """Bytes of all data; above it, texts are shortened until they fit."""
 _LONGEST = (20_000, 2_000, 400, 80)
+"""Characters of a text: each length is tried in turn, until the data fits."""
 _TURNS = 20
 """Turns that are unpacked together."""
 _ITEMS = 100
+"""Messages that are unpacked together."""
 
 
 def runs_page(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIMIT) -> str:
-    """The page of a run with its inner runs, or of two that are compared; at a limit, texts are cut.
+    """The page of a run with its inner runs, or of two that are compared.
 
     :param comparison: what differs between the first two
     :param limit: bytes of the data, above which long texts are cut
@@ -135,7 +137,7 @@ _EMBEDDED = 500_000
 
 
 def recording_page(source: Source, other: Source | None = None) -> str:
-    """Of a cassette without a journal, the page has all runs in it.
+    """The page of a recording, or of two side by side.
 
     :param source: a record, or the path of a journal or a cassette; of a cassette without a journal, the page
         has all runs in it

@@ -70,7 +70,7 @@ def story(run: Run) -> tuple[TurnSummary, ...]:
                 turns[last.number] = last.with_remark("" if ended == Completed.name else f"ended as {ended}")
             case _:
                 turns[number] = _with_note(turns.get(number, TurnSummary(number)), note)
-    # The turns whose reply had calls that were not ignored, in order, as their messages are
+    # The turns whose reply had calls that were not ignored, in the order of their messages.
     calling = dict.fromkeys(note.turn for note in run.notes if isinstance(note, _ABOUT_CALLS))
     for number, calls in zip(calling, _calls_with_results(run), strict=True):
         turns[number] = replace(turns[number], calls=calls)

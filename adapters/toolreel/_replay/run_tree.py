@@ -35,7 +35,9 @@ from toolreel_core._replies import ArgumentError, Reply, ToolCall, as_chat
 from toolreel_core._settings import Provider, WireForm
 
 _LABEL = 90
+"""Characters of a turn in the list."""
 _TITLE = 140
+"""Characters of the title, which begins the first message of the user."""
 _LEVELS = ("bad", "warn", "info")
 _LABELLING = (events.ReplyReceived, events.RequestFailed, events.CancelRequested)
 """Of these, the last one is the label of a turn."""
@@ -245,7 +247,8 @@ _Pair: TypeAlias = tuple[int | None, int | None]
 """The number of a stored item and of the sent one; ``None`` where there is none."""
 
 _WHOLE = 3_000
-"""Items that are told apart one by one at most; beyond, the rest counts as left out and added."""
+"""Maximum number of items that are compared one by one; of more, all count as left out and added. The time is
+quadratic: 0.3 s for 3,000 items of which half were changed."""
 
 
 class ItemRange(NamedTuple):
@@ -332,6 +335,7 @@ class NumberedItems:
         if max(len(was), len(now)) > _WHOLE:
             yield from chain(((one, None) for one in was), ((None, other) for other in now))
             return
+        # autojunk would ignore numbers that occur often, as a short message that is repeated does.
         for _, a, b, c, d in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
             yield from zip_longest(was[a:b], now[c:d])
 

@@ -112,6 +112,7 @@ def join_runs(before: Run, after: Run) -> Run:
 
 
 _LINE = 100
+"""Characters of a summary."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,12 @@ _SECRET_PARAMETER = lazy_pattern(
 
 
 _USER = lazy_pattern(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#]*@")
+# Also in a fragment, in which OAuth may return a token (RFC 6749, 4.2.2).
 _PARAMETER = lazy_pattern(r"(?<=[?&;#])([^=&;#]+)=[^&;#]*")
 
 
 def url_safe_to_log(url: str) -> str:
-    """A URL as an error, a ``repr`` or a log may quote it, even if it is none."""
+    """A URL as an error, a ``repr`` or a log may quote it; also a text that is not a URL."""
 
     def masked(found: re.Match[str]) -> str:
         return f"{found[1]}=REDACTED" if is_secret_parameter(found[1]) else found[0]
@@ -66,15 +67,17 @@ _PLACE = lazy_pattern(r"[./~]|[A-Za-z]:\\")
 _SECRET_HEADER = lazy_pattern(r"(?i)authorization|cookie|.*(?:key|token|secret|auth|signature)")
 """The name of a header whose value is a secret."""
 _KEY_HEADER = lazy_pattern(r"(?i)(?:proxy-)?authorization|(?:x-(?:goog-)?)?api-key")
-"""Headers that hold the key of a server, whatever it looks like."""
+"""Headers that hold the key of a server, whatever it looks like: also of Anthropic, Google and Azure."""
 _KEY_PARAMETER = lazy_pattern(r"(?i)(?:(?:api|subscription)[-_]?)?key")
-"""Parameters of a URL that do."""
+"""Parameters of a URL that do, such as Google's ``key`` and Azure's ``subscription-key``."""
 _SCHEME = lazy_pattern(r"(?i)(?:bearer|basic|token|apikey)\s+")
 """The scheme before a credential, which is no part of it."""
 _MIN_LENGTH = 8
+"""Minimum of characters; a shorter value, such as ``ollama``, may be a word that prompts have too."""
 _MIN_DISTINCT = 5
 """Minimum of distinct characters; a value with fewer is a mask such as ``xxxxxxxx``."""
 _MIN_SENT_LENGTH = 12
+"""The same for what a request sends that may not be a key, such as a cookie."""
 _DUMMIES = frozenset({
     "api-key", "changeme", "dummy-key", "fake-key", "lm-studio", "lmstudio", "no-key-required", "not-needed",
     "not-required", "placeholder", "sk-no-key-required", "token-abc123", "your-api-key",
@@ -162,13 +165,16 @@ def _credential_if_secret(place: str, value: str, *, is_key: bool) -> dict[str, 
 def encoded_spellings(value: str) -> tuple[str, ...]:
     in_json = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
     in_json |= {spelling.replace("/", "\\/") for spelling in in_json}
+    # The arguments of a call are JSON in a JSON string.
     twice = {json.dumps(spelling)[1:-1] for spelling in in_json}
+    # A variable of the environment may have bytes that are not UTF-8.
     in_url = {quoting(value, safe="", errors="surrogateescape") for quoting in (quote, quote_plus)}
     in_url |= {re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), spelling) for spelling in in_url}
     packed = {*_base64_and_hex_of(value.encode("utf-8", "surrogateescape"))}
     every = {value, *in_json, *twice, *in_url, *packed}
     # The Base64 of very few bytes depends on what is around them, down to no character at all.
     apart = (text for text in every if len(text) >= len(value))
+    # The longest first, so that nothing of it is left where a shorter one is a part of it.
     return tuple(sorted(apart, key=lambda text: (-len(text), text)))
 
 

@@ -48,6 +48,7 @@ _SURE_PLACEHOLDER = lazy_pattern(r"(?i)redacted|example|placeholder|x{6}")
 """Unmistakable placeholders: in a random key, short words such as ``your`` may occur by chance."""
 _PATH = lazy_pattern(r"^(?:[./~]|[A-Za-z]:\\|file:)")
 """A value that is a path, and no secret."""
+# Of URLs in manuals, such as `https://user:password@host:port`.
 _PLAIN_PASSWORDS = frozenset({"pass", "password", "passwd", "port", "pw", "pwd", "secret", "token"})
 
 
@@ -115,6 +116,7 @@ _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))"
 """Where a key may start: not inside a word, except after an escape such as ``\\n``, whose letter is not
 part of a word."""
 
+# Its repetitions are bounded, so that a search takes linear time on any text.
 _COLON = r"\\{0,3}[\"']?\s{0,9}[:=]\s{0,9}\[?\s{0,9}\\{0,3}[\"']?"
 """Between a name and its value, in HTTP, JSON (also escaped), Python, YAML and shells."""
 
@@ -146,6 +148,7 @@ class Shape:
         for match in self.pattern.finditer(text):
             begin = match.start()
             inside = not self.in_blobs and any(start < begin < end for start, end in blobs)
+            # 20 characters have room for each prefix of _NO_SECRET_TOKEN.
             if not inside and self.proof(match[group], text[max(0, begin - 20) : begin]):
                 yield begin, match.start(group), match.end(), self.kind
 
@@ -169,6 +172,7 @@ def built_in_secret_shapes() -> tuple[Shape, ...]:
 
 EMAIL = Shape(
     "e-mail address",
+    # Bounded by the lengths of a local part (64: RFC 5321, 4.5.3.1.1) and of a label (63: RFC 1035, 2.3.4).
     lazy_pattern(
         r"(?<![\w.+-])[\w.+-]{1,64}@(?!example\.|localhost)[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}[A-Za-z]{2,24}"
     ),
@@ -216,7 +220,7 @@ def rules_from_environment(environ: Mapping[str, str] | None = None) -> SecretRu
 
 @lru_cache(maxsize=8)
 def read_rules(path: Path, _changed: int = 0) -> SecretRules:
-    """The rules in a file; ``_changed``, the time of its last change, renews what is cached.
+    """The rules in a file.
 
     :param _changed: the time of its last change, which makes the cache read an edited file again
     """
@@ -234,6 +238,7 @@ def _parse_rules(tree: Mapping[str, Any]) -> SecretRules:
     patterns = table.table("patterns")
     own = [_custom_shape(kind, patterns) for kind in patterns.values]
     emails = [EMAIL] * bool(table.value("emails", bool))
+    # Of matches that begin at the same place, the first shape names the kind: that of the project.
     return SecretRules(allowed, table.names("variables"), (*own, *built_in_secret_shapes(), *emails))
 
 

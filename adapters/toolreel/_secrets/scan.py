@@ -60,6 +60,7 @@ def _leaks_among(texts: Sequence[tuple[str, str]], known: Mapping[str, str]) -> 
 
 def _secret_spans(text: str, shapes: Iterable[Shape]) -> Iterator[tuple[int, int, str]]:
     """Start, end and kind of each secret; overlapping ones are merged under the kind of the first."""
+    # -1: a match is in a blob if it begins after the start of it, and here it may begin at 0.
     blobs = [(-1, len(text))] if BLOB.fullmatch(text) else [match.span() for match in _BASE64.finditer(text)]
     matches = [match for shape in shapes for match in shape.matches(text, blobs)]
     matches.sort(key=itemgetter(0))  # stable, so the most specific pattern comes first

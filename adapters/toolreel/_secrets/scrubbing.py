@@ -34,6 +34,7 @@ _PIECE = 4_096
 _WITH_HEADER = 47
 """``wbits`` for gzip and zlib, as the header says."""
 _RAW = -15
+"""``wbits`` for deflate without a header, which some servers send."""
 _MARKS = "\ufeff\ufffd"
 """What byte order marks leave, read in the right encoding or another; no JSON begins with them."""
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -78,7 +79,7 @@ def _decompress(body: bytes, wbits: int) -> bytes:
 
 
 _PARTS = frozenset({"text", "content"})
-"""What content parts have their texts under."""
+"""Keys under which content parts have their texts."""
 
 
 @dataclass(slots=True)
@@ -187,6 +188,7 @@ _STREAM_ENDS = lazy_pattern(
     r'data: ?\[DONE\]|.*"type": ?"(?:message_stop|response\.(?:completed|failed|incomplete))"'
 )
 """The last line of a stream, in each form; it is not held, as some servers keep the connection open then."""
+# Without two optional blanks in a row, which would take quadratic time on a long line of blanks.
 _IN_LINE = lazy_pattern(r"(?:\s*+data:)?\s*+([{\[].*[}\]])\s*")
 """The JSON of a line: a frame of an event stream, or of a stream of lines."""
 

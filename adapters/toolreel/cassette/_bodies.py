@@ -152,6 +152,7 @@ class ConversationBodies:
         if not isinstance(tree, dict) or not isinstance(messages, list) or canonical(tree) != text:
             return None
         if not same:
+            # A nested list at the beginning would be read as a list that this one continues.
             if not messages or isinstance(messages[0], list):
                 return None
             before = dict(takewhile(lambda item: item[0] != "messages", tree.items()))
@@ -164,6 +165,7 @@ class _Anchors(dict[int, str]):
     def add(self, key: str, value: Json, content: str) -> None:
         """Name a value by its key and so much of the digest of its content that it is the only one."""
         stem = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-") or "value"
+        # All of the digest has 64 characters.
         tried = (f"{stem}-{content[:length]}" for length in range(6, 65))
         self[id(value)] = next(name for name in tried if name not in self.values())
 
@@ -315,5 +317,6 @@ def body_as_mapping(body: bytes) -> dict[str, Any]:
         text = body.decode()
     except UnicodeDecodeError:
         return {"binary": body}
-    tree = read_json(text, max_depth=_MAX_DEPTH).value_or(None)  # which the text of no other value is
+    # `None` stands for what is not JSON, since only the text `null` means it.
+    tree = read_json(text, max_depth=_MAX_DEPTH).value_or(None)
     return {"json": tree} if canonical(tree) == text else {"text": text}

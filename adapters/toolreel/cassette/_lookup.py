@@ -29,6 +29,7 @@ _LISTED = 12
 """Maximum number of changed places in a message."""
 _BEFORE = 30
 _AFTER = 70
+"""Characters before and after the first difference that an excerpt shows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,7 @@ _NAMES: Mapping[type, str] = {
 def _check_shape(value: Any, shape: Any, place: str = "") -> None:
     kind = shape if isinstance(shape, type) else type(shape)
     where, given = place or "the top of the file", type(value)
+    # Not isinstance(), for which True is a whole number.
     if given is not kind:
         raise CassetteError(f"{where}: expected {_NAMES[kind]}, found {given.__name__}: {_RERECORD}")
     if isinstance(shape, list):
@@ -138,6 +139,7 @@ def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
     if header_read != header:
         raise CassetteError("the header does not come back from YAML as it was; nothing was written")
     for before, after in zip(exchanges, read, strict=True):
+        # What is read again has its body in other pieces.
         if replace(before, pieces=(before.body,)) != replace(after, pieces=(after.body,)):
             raise CassetteError(
                 f"{before.name}: does not come back from YAML as it was; nothing was written. "

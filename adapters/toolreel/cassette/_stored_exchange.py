@@ -62,10 +62,10 @@ REQUEST_HEADERS = frozenset({"accept", "content-type"})
 _RESPONSE_HEADERS = re.compile(
     r"content-(?:disposition|encoding|language|location|range|type)|accept-ranges|allow"
     r"|age|cache-control|etag|expires|last-modified|vary"  # HTTP caches, and conditional requests
-    r"|link|location|operation-location|azure-asyncoperation"
-    r"|x-(?:next-|prev-|per-)?page|x-total(?:-count|-pages)?|x-next-cursor"
+    r"|link|location|operation-location|azure-asyncoperation"  # paging, redirects, polling of Azure
+    r"|x-(?:next-|prev-|per-)?page|x-total(?:-count|-pages)?|x-next-cursor"  # paging
     r"|(?:proxy|www)-authenticate|set-cookie"
-    r"|.*retry.*|openai-poll-after-ms|.*rate-?limit.*"
+    r"|.*retry.*|openai-poll-after-ms|.*rate-?limit.*"  # retries of SDKs: x-should-retry, retry-after-ms
     r"|.*request-?id|.*(?:trace|correlation)-?id|traceparent|cf-ray"
 )
 """The response headers that a cassette stores, and that a replaying client sees: those by which programs

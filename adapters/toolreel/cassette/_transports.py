@@ -145,6 +145,7 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._inner = response.stream
         self._response = StoredResponse(response.status_code, response.reason_phrase, headers, b"")
         self.is_events = is_event_stream(self._response)
+        # Any other body is read before the client has the response, so it still waits.
         self._waits = self._waits and not self.is_events
 
     @contextmanager
@@ -268,6 +269,7 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
+        # Not time.sleep(): a client that waits in a thread is free when the session ends.
         wait = self._session.over.wait
         return immediately(self._handle(request, self._inner.handle_request, wait, _read_whole))
 

@@ -61,6 +61,7 @@ class Vary:
             raise VaryError("a rule needs at (a JSON Pointer), pattern (a regular expression), or both")
         pointer_steps(self.at or "")
         try:
+            # Without a pattern, one that does not fit an empty text.
             fits_nothing = re.search(self.pattern or "never", "")
         except re.error as error:
             raise VaryError(f"pattern: {self.pattern!r} is not a regular expression: {error}") from None

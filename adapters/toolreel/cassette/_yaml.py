@@ -66,8 +66,10 @@ _Dumper.add_representer(Mention, _represent_blob_reference)
 
 def dump_yaml(tree: object, anchors: Mapping[int, str]) -> str:
     """:param anchors: by ``id`` of a collection, the anchor under which its second mention is an alias"""
+    # PyYAML makes the dumper itself, so its anchors are an attribute of a class.
     kind = type("_Dumper", (_Dumper,), {"named": anchors})
     try:
+        # So wide that no text is folded.
         text: str = yaml.dump(
             tree, Dumper=kind, allow_unicode=True, sort_keys=False, width=2**31, explicit_end=True
         )

@@ -197,6 +197,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         )
         self._parsed_target("chat_completions")  # what is wrong with it is told now
         if url_safe_to_log(self.address.url) != self.address.url:
+            # All endpoints share this logger; it adds the same function only once.
             logging.getLogger("httpx").addFilter(_mask_urls)
 
     @property
@@ -206,6 +207,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         return self._secrets_sent_by(self._client.build_request("POST", url, headers=headers))
 
     def _secrets_sent_by(self, request: httpx.Request) -> dict[str, str]:
+        # The length differs in nearly every request, which would defeat the cache.
         headers = tuple([pair for pair in request.headers.raw if pair[0] != b"Content-Length"])
         return self._secrets_in(str(request.url), headers)
 

@@ -147,6 +147,7 @@ def checked_chat_url(base_url: str, api_prefix: str = API_PREFIX) -> str:
     url = base_url.strip()
     try:
         parts = urlsplit(url)
+        # Python parses port 0, to which nothing can connect.
         usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
         why = "" if usable else "expected http:// or https:// and a host, such as http://127.0.0.1:8080/v1"
         why = why or host_fault(parts.hostname or "")

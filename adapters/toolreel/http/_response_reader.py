@@ -44,7 +44,8 @@ _PACKING = 65_536
 """Bytes by which a compressed body may exceed the limit of a decoded one: the marks of its compression."""
 
 _ZSTD_SLICE = 32
-"""Bytes fed to zstd at once, since it has no output limit: 3 bytes decode to at most a block, 128 KiB."""
+"""Bytes fed to zstd at once, since it has no output limit: 4 bytes may decode to a block of 128 KiB
+(RFC 8878, 3.1.1.2.2), so these to 1 MiB."""
 
 _ZSTD_WINDOW = 8 * 2**20
 """Maximum window of a zstd body, in bytes (RFC 9659 requires clients to support 8 MB)."""
@@ -447,6 +448,7 @@ def failure_event(ref: int, error: BaseException) -> RequestFailed:
         raise error
     response, body = getattr(given, "response", None), b""
     if response is None and _package_name_of_class(type(error)) == "urllib":
+        # urllib's HTTPError is a response itself.
         response = given if hasattr(given, "read") else None
     if response is not None:
         with suppress(Exception):  # it was streamed, or is closed

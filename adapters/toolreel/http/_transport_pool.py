@@ -199,7 +199,7 @@ def pooled_transport(
     http2: bool = False,
     connections: int = CONNECTIONS,
 ) -> Any:  # noqa: ANN401 - sync or async
-    """With HTTP/2, one connection carries many requests, so one httpx transport is enough.
+    """A pool of transports; for HTTP/2 a single one, since its connection carries many requests.
 
     :param proxy: overrides the proxy that the environment names
     :raises EndpointConfigError: if the proxy or the number of connections is invalid
@@ -350,6 +350,7 @@ async def _attempt_before_deadline(
 
 def _limit_stream(stream: Any, *, sync: bool) -> None:  # noqa: ANN401 - a network stream of httpcore, of either kind
     read, write = stream.read, stream.write
+    # Over HTTP/2, the bytes that arrive are those of several exchanges.
     counts = not _is_http2(stream)
 
     async def bounded_read(max_bytes: int, timeout: float | None = None) -> bytes:
