@@ -22,6 +22,7 @@ from toolreel_core._jsontext import Json
 _MAX_REPLY = 16 * 2**20
 """Bytes of a result; limits of the run may be lower."""
 _INHERITED = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "PYTHONHASHSEED", "SYSTEMROOT", "TMPDIR", "TZ")
+# Not ``-m``: the process needs the ``sys.path`` of this one before it can import any of our modules.
 _PROGRAM = (
     "import sys; sys.path[:] = sys.argv[1:]; "
     "from toolreel.tools._isolated_worker import serve_request; serve_request()"
@@ -76,7 +77,7 @@ def import_path(function: Callable[..., object], place: str) -> str:
     module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
     try:
         found = resolve_name(f"{module}:{name}")
-    except (ValueError, ImportError, AttributeError):  # a place that is no name, such as a function's inside
+    except (ValueError, ImportError, AttributeError):  # such as a function inside another one
         found = None
     if module == "__main__" or not callable(found):
         raise ConfigError(
