@@ -66,7 +66,7 @@ def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
                 entry = (_NUMPY_ENTRY if underlined else _GOOGLE_ENTRY).fullmatch(text)
             found_names = [name.strip().strip("`*") for name in entry[1].split(",")] if entry else []
             known = [name for name in found_names if name in names]
-            # At the margin, any line is an entry of a NumPy section; it ends one of Google, if it names no parameter.
+            # At the margin, any line is an entry of a NumPy section, but only a parameter is one of Google.
             if known or (entry and depth) or (underlined and not depth):
                 current = [entry[2] if entry else ""]  # ignored if it is of another parameter
                 described |= dict.fromkeys(known, current)
