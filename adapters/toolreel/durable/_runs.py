@@ -108,7 +108,7 @@ def _utc_time(ms: int) -> datetime:
 
 QUEUE = "toolreel"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
-"""The name of a run, which is also a part of URLs."""
+"""The name of a run; ``~`` is between it and the number of a segment in the id of a workflow."""
 _OVER = ("ended", "failed", "refused")
 
 
