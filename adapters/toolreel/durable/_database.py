@@ -90,7 +90,7 @@ def exclusive_transaction(engine: sa.Engine) -> Generator[sa.Connection]:
 
 def insert_if_missing(connection: sa.Connection, table: sa.Table, row: Mapping[str, object]) -> bool:
     """Insert a row; returns ``False`` if there is one with its key already."""
-    # The dialects have the same method, each for itself.
+    # Only the dialects have ``on_conflict_do_nothing``, both under this name.
     dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
     inserting = dialect.insert(table).values(row).on_conflict_do_nothing()
     return bool(connection.execute(inserting).rowcount)
@@ -107,7 +107,7 @@ def close_database(engine: sa.Engine) -> None:
 
 
 CONNECTION_LOST = (exc.OperationalError, exc.InterfaceError, exc.InternalError)
-"""What is raised where the database went away: it restarts, or SQLite is busy."""
+"""Raised when the database is away: it restarts, or SQLite is busy."""
 
 
 def retry_lost_connection(attempt: Callable[[], _Result], give_up_after: float = 60.0) -> _Result:

@@ -98,7 +98,7 @@ class Started(NamedTuple):
 def seconds_until_within_limits(
     started: Sequence[Started], now: float, own_tokens: int, limits: Limits
 ) -> float:
-    """Seconds until so many requests have left the window that one more fits.
+    """Seconds until enough requests have left the window for one more to fit.
 
     :param started: in the order of their starts
     """
@@ -159,9 +159,9 @@ _ABANDONED = 3_600.0
 
 class Turn(NamedTuple):
     seconds: float
-    """At least so long it has to wait."""
+    """How long it has to wait at least."""
     is_next: bool = True
-    """Whether nobody is before it."""
+    """Whether no other request waits before it."""
     refusal: str = ""
     """Why it can never start; empty if it can."""
 
@@ -238,7 +238,7 @@ class Ledger:
     def settle_request(
         self, ticket: int, tokens: int | None, cost: float | None, retry_after: float = 0.0
     ) -> None:
-        """Say what a request took: ``None`` for what nobody knows, where the estimate counts.
+        """Record what a request took; the estimate stands for what is ``None``.
 
         :param retry_after: seconds for which the provider wants no request of the account
         """

@@ -269,7 +269,7 @@ def _lock_slot_if_free(url: sa.URL, queue: str, name: str) -> Slot | None:
             return Slot(queue, name, file.close)
         file.close()
         return None
-    # The lock is the session's: its connection is in no pool, and in no transaction that lasts for days.
+    # The lock is the session's, so its connection stays out of pools, and of a transaction that lasts for days.
     engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
     connection = retry_lost_connection(lambda: _connection_with_advisory_lock(engine, number))
     return None if connection is None else _SessionSlot(queue, name, engine, connection)

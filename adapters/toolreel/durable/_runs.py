@@ -115,7 +115,7 @@ _OVER = ("ended", "failed", "refused")
 class DurableRuns:
     """The runs in a database; use it in a ``with`` block, or close it.
 
-    What takes a run's id raises ``DurableError`` if there is no such run, or if it waits for no decision.
+    Methods that take a run's id raise ``DurableError`` if there is no such run, or no decision to make.
 
     :param database: URL of SQLite (``sqlite:///runs.db``) or PostgreSQL; by default that in the environment
         variable ``TOOLREEL_DATABASE_URL``, else ``sqlite:///toolreel.db`` in this folder

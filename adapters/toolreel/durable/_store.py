@@ -82,7 +82,7 @@ def parse_segments(text: str) -> tuple[Segment, ...]:
 
 
 def event_number_in_line(line: str) -> int:
-    # Without JSON, since every line of a run passes here. An event's begins with its number; a blob's has none.
+    # Without JSON, since every line of a run passes here. That of an event begins with its number.
     return int(line[5 : line.index(",")]) if line.startswith('{"n":') else 0
 
 

@@ -39,7 +39,7 @@ class Isolation:
     """Names of environment variables to pass, besides a few that every program needs."""
 
     def response(self, request: Mapping[str, Json], context: RunContext[Any]) -> Mapping[str, Any]:
-        """What a process answers that runs a call; it is killed when the call ends.
+        """The response of a new process that runs a call; it is killed when the call ends.
 
         :raises Crash: if there is no valid response
         """
@@ -73,7 +73,7 @@ class Crash(Exception):
 
 
 def import_path(function: Callable[..., object], place: str) -> str:
-    """Where another process imports a function; :class:`ConfigError` if it could not."""
+    """The path by which another process imports a function; :class:`ConfigError` if it cannot."""
     module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
     try:
         found = resolve_name(f"{module}:{name}")

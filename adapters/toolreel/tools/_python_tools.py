@@ -276,7 +276,7 @@ class Toolbox:
     def _check_async_tools_allowed(self) -> None: ...
 
     def _prepare_call(self, effect: RunTool) -> Call:
-        """:raises ConfigError: if no run may make it: it is of other tools, or not exposed"""
+        """The call of an effect; :class:`ConfigError` if its tool is unknown here, or not exposed."""
         name, tool = effect.name, self._tools_in.get(effect.name)
         if tool is None:
             raise ConfigError(f"this host has no tool {name!r}; build the plan with the surface of this host")
