@@ -27,7 +27,7 @@ VARIABLE = "TOOLREEL_DATABASE_URL"
 _LOCK = 7_236_110_522
 """The advisory lock under which PostgreSQL's tables are made."""
 DEFAULT = "sqlite:///toolreel.db"
-# A writer of SQLite waits for its turn this long, as ``retry_lost_connection`` tries again by default.
+# How long a writer of SQLite waits for its turn: the minute for which ``retry_lost_connection`` goes on.
 _BUSY_MS = 60_000
 
 _Result = TypeVar("_Result")

@@ -82,7 +82,7 @@ def wait_for_turn(ledger: Ledger, effect: SendRequest, abandoned: threading.Even
                         f"more, and the request may wait {max(0.0, left):.1f} s"
                     )
                     return RequestFailed(effect.ref, "status", why, 429, "", _NO_RETRY_MS)
-                # In a short window, the pause of those behind would waste a part of it.
+                # In a short window, a quarter of a second would waste turns.
                 pause = max(turn.seconds, _SHORTEST) if turn.is_next else min(_POLL, limits.window / 50)
                 pause = min(pause, _POLL_NEXT, left)
             # The other half of the slack is for the way from here to the server.
@@ -269,7 +269,7 @@ def _lock_slot_if_free(url: sa.URL, queue: str, name: str) -> Slot | None:
             return Slot(queue, name, file.close)
         file.close()
         return None
-    # The lock is the session's, so its connection stays out of pools, and of a transaction that lasts for days.
+    # The lock is the session's: its connection stays out of pools, and needs no transaction for days.
     engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
     connection = retry_lost_connection(lambda: _connection_with_advisory_lock(engine, number))
     return None if connection is None else _SessionSlot(queue, name, engine, connection)

@@ -226,7 +226,7 @@ class Types:
         module = sys.modules.get(getattr(alias, "__module__", None) or "", builtins)
         itself = {} if alias is None else {alias.__name__: alias}
         namespace = {**self._namespace, **vars(module), **itself}
-        # Names in a hint are resolved only in the annotations of something, so here is something.
+        # ``get_type_hints`` takes annotations, not a single hint.
         return self.json_type(type_hints_of({"it": hint}, namespace)["it"])
 
     def _define_once(self, hint: Any, make: Callable[[], JsonType]) -> JsonType:  # noqa: ANN401
