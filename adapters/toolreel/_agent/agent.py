@@ -187,7 +187,7 @@ class Agent(Generic[Value_co]):
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)
-        self.plan("?")  # what is wrong with a setting is told here, not by the first run
+        self.plan("?")  # so that a wrong setting is an error here, not in the first run
 
     def plan(self, prompt: Messages, *, streams: bool = False) -> Plan:
         """The plan of a run: what :meth:`run` runs, for the layer below.

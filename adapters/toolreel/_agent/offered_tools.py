@@ -49,7 +49,7 @@ class OfferedTools:
 
     @classmethod
     def of(cls, given: AgentTools) -> OfferedTools:
-        """The tools in a list; :class:`ConfigError` if one of them is no tool, or two share a name."""
+        """The tools in a list; :class:`ConfigError` if one of them is not a tool, or two share a name."""
         functions, hosts, messages = list[Tool](), list[OfferingHost](), list[str]()
 
         def add(one: object) -> None:

@@ -108,6 +108,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "overwrite": (bool,),
 }
 _NEEDED = {"model", "seed", "name", "description", "overwrite"}
+"""Those that may not be ``None``."""
 
 
 def check_types(**given: object) -> None:

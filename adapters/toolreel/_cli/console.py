@@ -29,6 +29,7 @@ from toolreel_core._jsontext import Json
 
 def discard_output(stream: IO[str]) -> None:
     """Drop what is printed from now on: the reader of the pipe has left, as ``head`` does."""
+    # The descriptor, so that Python's own flush at exit does not fail either.
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -49,8 +50,10 @@ out = _Output(highlight=False, soft_wrap=True, markup=False, emoji=False)
 err = _Output(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
 
 _MARGIN = 12
+# On a narrower terminal, lines run over instead of having a word each.
 _NARROWEST = 20
 _NARROWEST_TABLE = 60
+# rich needs a width; in a pipe, no line is wrapped.
 _WHOLE_TABLE = 100_000
 _withheld: dict[str, str] = {}
 """What this process must not print, by name: like the terminal, there is one."""

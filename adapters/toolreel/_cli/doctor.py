@@ -75,6 +75,7 @@ def doctor_command(
     return FAILED if problems else 0
 
 
+# Of a requirement such as "dbos<4,>=3.4; extra == 'durable'".
 _NAME = re.compile(r"[\w.-]+")
 _OF_EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 

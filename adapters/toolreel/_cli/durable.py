@@ -420,6 +420,7 @@ def run_durably(
 ) -> DurableRun:
     from toolreel.durable import Worker
 
+    # Its own queue, so that no other worker performs it; its own slot, so that the next try takes it up.
     own = f"run {run_id}"
     with open_durable_runs(database) as runs:
         runs.submit(plan, run_id, queue=own)

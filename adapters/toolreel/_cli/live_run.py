@@ -134,6 +134,7 @@ class LiveSession:
             self._perform_run(live, said)
         except KeyboardInterrupt:
             if log.state.outcome is None:
+                # The time since the last event; the laps of the events have what was before.
                 since = sum(took.passed_ms or 0 for took in log.run.timing.took[done:])
                 ms = max(0, round((monotonic() - began) * 1000) - since)
                 log.record(None, CancelRequested(STOPPED), Lap(ms, ms))

@@ -342,6 +342,7 @@ class LiveTarget:
                 name: stack.enter_context(
                     HttpEndpoint(
                         **there.endpoint_arguments,
+                        # A slow model may take long to reply, but not its server to accept a connection.
                         timeout=httpx.Timeout(min(30.0, there.timeout), read=there.timeout),
                         stall_timeout=there.timeout,
                         on_delta=on_delta,

@@ -133,6 +133,7 @@ _HINTS: dict[Why, str] = {
     "silent": "The server does not answer; a slow one needs a longer --timeout.",
 }
 _SHOWN = 90
+"""Characters of what was seen, in the table of findings."""
 
 
 @command("probe")

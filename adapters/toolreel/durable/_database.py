@@ -27,13 +27,17 @@ VARIABLE = "TOOLREEL_DATABASE_URL"
 _LOCK = 7_236_110_522
 """The advisory lock under which PostgreSQL's tables are made."""
 DEFAULT = "sqlite:///toolreel.db"
+# How long a writer of SQLite waits for its turn: the minute for which ``retry_lost_connection`` goes on.
 _BUSY_MS = 60_000
 
 _Result = TypeVar("_Result")
 
 
 def database_url(given: str | None, environ: Mapping[str, str] = os.environ) -> sa.URL:
-    """:raises DurableError: if it is no URL of SQLite in a file or of PostgreSQL"""
+    """The URL that is given, else that of the environment, else the default.
+
+    :raises DurableError: unless it is a URL of SQLite in a file or of PostgreSQL
+    """
     text = given or environ.get(VARIABLE) or DEFAULT
     try:
         url = sa.make_url(text)
@@ -55,6 +59,7 @@ def new_engine(url: sa.URL, connections: int) -> sa.Engine:
     is_sqlite = url.get_backend_name() == "sqlite"
     if is_sqlite and not (folder := Path(str(url.database)).parent).is_dir():
         raise DurableError(f"database: there is no folder {folder}; create it first")
+    # The server may have restarted since a connection went back to the pool; a file cannot.
     engine = sa.create_engine(
         url, pool_size=connections, max_overflow=connections, pool_timeout=60, pool_pre_ping=not is_sqlite
     )
@@ -64,7 +69,8 @@ def new_engine(url: sa.URL, connections: int) -> sa.Engine:
 
 
 def _set_up_sqlite(connection: Any, _: object) -> None:  # noqa: ANN401 - a connection of the driver
-    # IMMEDIATE as the engine of DBOS has it: a writer waits for its turn instead of failing at its end.
+    # As on the engines of DBOS, which works on this one too. With IMMEDIATE, a writer waits for its turn
+    # instead of failing at its end.
     connection.isolation_level = "IMMEDIATE"
     connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
     connection.execute("PRAGMA journal_mode=WAL")
@@ -84,14 +90,14 @@ def exclusive_transaction(engine: sa.Engine) -> Generator[sa.Connection]:
 
 def insert_if_missing(connection: sa.Connection, table: sa.Table, row: Mapping[str, object]) -> bool:
     """Insert a row; returns ``False`` if there is one with its key already."""
-    # The dialects have the same method, each for itself.
+    # Only the dialects have ``on_conflict_do_nothing``, both under this name.
     dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
     inserting = dialect.insert(table).values(row).on_conflict_do_nothing()
     return bool(connection.execute(inserting).rowcount)
 
 
 def close_database(engine: sa.Engine) -> None:
-    """``dispose`` leaves those connections alone that a thread is still using, and they would stay open."""
+    """Close all connections: ``dispose`` alone leaves those open that a thread is still using."""
 
     def closed(_: object, record: sa.pool.ConnectionPoolEntry) -> None:
         record.invalidate()
@@ -101,7 +107,7 @@ def close_database(engine: sa.Engine) -> None:
 
 
 CONNECTION_LOST = (exc.OperationalError, exc.InterfaceError, exc.InternalError)
-"""What is raised where the database went away: it restarts, or SQLite is busy."""
+"""Raised when the database is away: it restarts, or SQLite is busy."""
 
 
 def retry_lost_connection(attempt: Callable[[], _Result], give_up_after: float = 60.0) -> _Result:
@@ -199,6 +205,7 @@ def has_current_tables(engine: sa.Engine) -> bool:
         found = connection.execute(sa.select(_SCHEMA.c.version, _SCHEMA.c.dbos)).one()
     what = f"database: {engine.url.render_as_string()} has tables"
     check_format_version(found.version, _VERSION, what, "name another database", DurableError)
+    # Another release of DBOS may have to migrate its own tables.
     return bool(found.dbos == version("dbos"))
 
 

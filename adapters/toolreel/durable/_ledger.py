@@ -29,6 +29,7 @@ from toolreel_core._jsontext import JsonText, as_tree, parse
 from toolreel_core._protocol import SendRequest
 from toolreel_core._settings import Price
 
+# A rough estimate, as that of ``bytes_per_4``: what the reply counts replaces it.
 _BYTES_PER_TOKEN = 4
 
 
@@ -97,7 +98,10 @@ class Started(NamedTuple):
 def seconds_until_within_limits(
     started: Sequence[Started], now: float, own_tokens: int, limits: Limits
 ) -> float:
-    """:param started: in the order of their starts"""
+    """Seconds until enough requests have left the window for one more to fit.
+
+    :param started: in the order of their starts
+    """
     count, tokens, free_at = len(started), sum(each.tokens for each in started), now
     for each in started:
         fits = limits.requests is None or count < limits.requests
@@ -134,6 +138,8 @@ TICKETS = sa.Table(
     sqlite_autoincrement=True,
 )
 
+# The clock of the database, which all processes share. 2440587.5 is the Julian day of 1970-01-01. Unlike
+# now(), clock_timestamp() goes on while a transaction waits for the account's row.
 _CLOCKS = {
     "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0",
     "postgresql": "SELECT CAST(extract(epoch FROM clock_timestamp()) AS double precision)",
@@ -153,9 +159,9 @@ _ABANDONED = 3_600.0
 
 class Turn(NamedTuple):
     seconds: float
-    """At least so long it has to wait."""
+    """How long it has to wait at least."""
     is_next: bool = True
-    """Whether nobody is before it."""
+    """Whether no other request waits before it."""
     refusal: str = ""
     """Why it can never start; empty if it can."""
 
@@ -232,7 +238,7 @@ class Ledger:
     def settle_request(
         self, ticket: int, tokens: int | None, cost: float | None, retry_after: float = 0.0
     ) -> None:
-        """Say what a request took: ``None`` for what nobody knows, where the estimate counts.
+        """Record what a request took; the estimate stands for what is ``None``.
 
         :param retry_after: seconds for which the provider wants no request of the account
         """
@@ -259,6 +265,7 @@ class Ledger:
         started = TICKETS.c.account == limits.account, TICKETS.c.started_at.is_not(None)
         under_way = select(func.sum(TICKETS.c.cost)).where(*started, TICKETS.c.settled.is_(False))
         reserved = spent + (connection.execute(under_way).scalar() or 0.0)
+        # Both, because without a price the request is estimated at nothing.
         if reserved < limits.max_cost and reserved + own.cost <= limits.max_cost:
             return ""
         return (

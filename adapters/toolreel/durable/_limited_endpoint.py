@@ -52,6 +52,7 @@ _POLL = 0.25
 """Seconds at most between two attempts of a request that is not the next."""
 _POLL_NEXT = 1.0
 """The same for the next one, which knows when it may start."""
+# What is left of a wait may be a rounding error, and each attempt is a transaction.
 _SHORTEST = 0.005
 _NO_RETRY_MS = 10**12
 """A Retry-After above any ``retry_cap_ms``: what has waited as long as it may is not tried again."""
@@ -81,8 +82,10 @@ def wait_for_turn(ledger: Ledger, effect: SendRequest, abandoned: threading.Even
                         f"more, and the request may wait {max(0.0, left):.1f} s"
                     )
                     return RequestFailed(effect.ref, "status", why, 429, "", _NO_RETRY_MS)
+                # In a short window, a quarter of a second would waste turns.
                 pause = max(turn.seconds, _SHORTEST) if turn.is_next else min(_POLL, limits.window / 50)
                 pause = min(pause, _POLL_NEXT, left)
+            # The other half of the slack is for the way from here to the server.
             elif time.monotonic() - since <= limits.slack / 2:
                 granted = True
                 return ticket
@@ -170,8 +173,8 @@ class _Limited:
     def _settle_request_usage(self, ticket: int, form: WireForm, last: ReplyPiece | None) -> None:
         """Settle a request by the last piece of its reply, if that is the answer.
 
-        Without one, or where the request may have been read, the estimate stays. Not in a thread, for async
-        endpoints neither: a task that is cancelled could not wait for it.
+        Without one, or where the request may have been read, the estimate stays. Not in a thread, not even
+        for async endpoints: a cancelled task could not wait for it.
         """
         tokens: int | None = None
         cost: float | None = None
@@ -225,6 +228,7 @@ class AsyncLimitedEndpoint(_Limited):
 
 
 _CHECK_SECONDS = 2.0
+"""How often a worker looks whether its session is alive: the lock ends with it."""
 _DEAD_WITHIN_SECONDS = 3.0
 """How long PostgreSQL may take to notice that a killed worker, whose slot its successor wants, is gone."""
 
@@ -265,6 +269,7 @@ def _lock_slot_if_free(url: sa.URL, queue: str, name: str) -> Slot | None:
             return Slot(queue, name, file.close)
         file.close()
         return None
+    # The lock is the session's: its connection stays out of pools, and needs no transaction for days.
     engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
     connection = retry_lost_connection(lambda: _connection_with_advisory_lock(engine, number))
     return None if connection is None else _SessionSlot(queue, name, engine, connection)
@@ -318,4 +323,5 @@ def _connection_with_advisory_lock(engine: sa.Engine, number: int) -> sa.Connect
 
 
 def _lock_number(name: str) -> int:
+    # Seven bytes, since the key of an advisory lock is a signed number of eight.
     return int.from_bytes(hashlib.sha256(f"toolreel slot {name}".encode()).digest()[:7])

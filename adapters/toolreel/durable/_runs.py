@@ -108,14 +108,14 @@ def _utc_time(ms: int) -> datetime:
 
 QUEUE = "toolreel"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
-"""The name of a run, which is also a part of URLs."""
+"""The name of a run; ``~`` is between it and the number of a segment in the id of a workflow."""
 _OVER = ("ended", "failed", "refused")
 
 
 class DurableRuns:
     """The runs in a database; use it in a ``with`` block, or close it.
 
-    What takes a run's id raises ``DurableError`` if there is no such run, or if it waits for no decision.
+    Methods that take a run's id raise ``DurableError`` if there is no such run, or no decision to make.
 
     :param database: URL of SQLite (``sqlite:///runs.db``) or PostgreSQL; by default that in the environment
         variable ``TOOLREEL_DATABASE_URL``, else ``sqlite:///toolreel.db`` in this folder

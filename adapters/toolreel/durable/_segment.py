@@ -189,6 +189,7 @@ class _Segment:
         except ConfigError as error:
             remedy = "or start the worker with the same --fallback; then resume the run"
             raise DurableError(f"{recorded.source}: {error}, {remedy}") from None
+        # DBOS numbers steps as they are called. To call a stored one performs nothing, and counts it.
         for name in own:
             DBOS.run_step({"name": name}, _fail_on_stored_step)
         self._book = Book(recorded, self._policy.secrets)
@@ -209,6 +210,7 @@ class _Segment:
                 stored = self._perform_step(type_name(type(effect)), self._answer_or_problem)
                 if "problem" in stored:
                     return self.release_with_status("failed", stored["problem"])
+                # A wait that was cut short, because the worker stops, has no event; the run then rests above.
                 if book.events > self._events or isinstance(effect, Wait):
                     continue
             status, values = self._resting_status(effect)
@@ -268,6 +270,8 @@ class _Segment:
         if event is None:  # a decision that comes just now is for the next step, so nothing later is heard
             return self._take_inbox_entries(before, UserSpoke)
         entries = self._read_inbox()
+        # Messages before the answer, so that the request that follows from it has them; a cancellation after
+        # it, so that what was done still counts.
         said = self._take_inbox_entries(entries, UserSpoke)
         self._progress.take(effect, event, lap)
         self._doubtful = self._is_first = False

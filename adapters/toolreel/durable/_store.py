@@ -82,6 +82,7 @@ def parse_segments(text: str) -> tuple[Segment, ...]:
 
 
 def event_number_in_line(line: str) -> int:
+    # Without JSON, since every line of a run passes here. That of an event begins with its number.
     return int(line[5 : line.index(",")]) if line.startswith('{"n":') else 0
 
 
@@ -143,6 +144,7 @@ class Store:
                     return None
                 segments += (Segment(workflow_id),)
             interrupted = row.interrupted + again
+            # Only if the row is still as it was read; else it is read again.
             change = (
                 sa.update(RUNS)
                 .where(RUNS.c.run_id == run_id, RUNS.c.segments == row.segments)
@@ -174,6 +176,7 @@ class Store:
             change = change.where(RUNS.c.said == inbox_read)
 
         def release_run(connection: sa.Connection) -> bool:
+            # An earlier attempt may have been committed, and its answer lost; then the run was let go.
             if not connection.execute(change).rowcount:
                 left = connection.execute(sa.select(RUNS.c.active).where(own)).scalar()
                 return bool(left != claimed.workflow_id)
@@ -207,6 +210,7 @@ class Store:
         :param answers: the fingerprint of the effect that a decision is about
         """
         cancels, text = isinstance(event, CancelRequested), canonical(encode(event))
+        # Counting locks the row, so that each entry has a number of its own.
         counted = (
             sa.update(RUNS)
             .where(RUNS.c.run_id == run_id, RUNS.c.status != "ended" if cancels else sa.true())
@@ -225,7 +229,7 @@ class Store:
             row = {"run_id": run_id, "n": n, "token": token, "answers": answers, "event": text}
             if insert_if_missing(connection, INBOX, row):
                 self.queue_segment(connection, run_id)
-            else:
+            else:  # an earlier attempt was committed, and is not counted again
                 connection.rollback()
 
         self.in_transaction(insert)

@@ -126,6 +126,7 @@ class Worker:
         """Take a slot, take up again what a worker of this name left behind, and listen to the queue."""
         if _WORKERS:
             raise DurableError("worker: this process has one already; start another process")
+        # DBOS and the probes share the engine with the runs.
         self._store = store = Store(self._url, connections=self._concurrency + 6, give_up_after=NEVER)
         self._slot = slot = take_slot(self._url, self.queue, self._named)
         try:
@@ -226,11 +227,14 @@ _BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 _CONNECTIONS = 64
 """Probes at once, each of which has a thread."""
 _KIND = "text/plain; version=0.0.4; charset=utf-8"
-"""As Prometheus has it."""
+"""The media type of the text format of Prometheus."""
 
 
 class _HealthServer:
-    """:raises DurableError: if the address is none, or is taken"""
+    """Answers probes at an address.
+
+    :raises DurableError: if the address is not valid, or is taken
+    """
 
     def __init__(self, address: str, worker: Worker, engine: sa.Engine) -> None:
         self._worker, self._engine = worker, engine
@@ -334,6 +338,7 @@ def _launch_dbos(store: Store, slot: Slot, queue: str, release: str) -> None:
         raise
 
 
+# No limit of DBOS (100 by default): interruptions are counted by run, see ``MAX_INTERRUPTIONS``.
 @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)
 def _perform_segment_workflow(run_id: str) -> str:
     workflow_id = DBOS.workflow_id

@@ -87,7 +87,7 @@ _NUMBERS = {
 
 
 # Values of gen_ai.provider.name that the conventions list, by the host of the API; then routers and hosts
-# that they do not list, under their own names.
+# that they do not list, under their own names. ``(^|\.)``: notopenai.com is not openai.com.
 _HOSTS = {
     r"\.openai\.azure\.com$|\.cognitiveservices\.azure\.com$": "azure.ai.openai",
     r"\.ai\.azure\.com$|\.inference\.azure\.com$": "azure.ai.inference",

@@ -68,8 +68,10 @@ from toolreel_core._replies import Reply
 _SHOWN_BY_SPANS = (RequestSent, ReplyRead, CallStarted, CallEnded, RunSettled)
 """Notes that say no more than a span and its attributes."""
 _SECOND = 1_000_000_000
+"""In nanoseconds, the unit of a span's times."""
 _SCOPE = "toolreel"
 
+# The bounds that the conventions name: docs/gen-ai/gen-ai-metrics.md of semantic-conventions-genai.
 _SECONDS = [0.01 * 2**n for n in range(14)]
 _HISTOGRAMS: Mapping[str, tuple[str, str, Sequence[float]]] = {
     "client.operation.duration": ("s", "GenAI operation duration.", _SECONDS),
@@ -129,7 +131,7 @@ class OpenSpan:
         return (self.ended - self.began) / _SECOND
 
     def end(self, attributes: Attributes, error: str) -> None:
-        """:param error: its code alone, since messages may quote what was said; empty if there was none"""
+        """End the span; of an error only the code, since its message may quote what was said."""
         self.span.set_attributes(attributes)
         if error:
             self.span.set_attribute("error.type", error)
@@ -186,6 +188,7 @@ class RunWatch(Watch):
         if opened.replayed:
             opened.span.set_attribute("toolreel.replayed", True)
         if isinstance(effect, SendRequest):
+            # Read a second time: a step does not return the reply that it read.
             reply = parse_reply_body(event.body, before).reply if isinstance(event, ReplyReceived) else None
             self._end_request(opened, effect, reply, after.notes)
         elif isinstance(effect, RunTool):

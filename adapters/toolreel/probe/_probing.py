@@ -55,6 +55,7 @@ from toolreel_core._settings import API_PREFIX, WireForm, wire_form_of_url
 _EARLIEST = 1_577_836_800
 """The year 2020: before, a server's clock is wrong."""
 _LATEST = 4_102_444_800
+"""The year 2100: a time in milliseconds is later."""
 
 
 @cache
@@ -152,8 +153,10 @@ def day_of_answers(probing: Probing) -> str:
 Watch = Callable[[Probing], None]
 
 TIMEOUT = 60.0
+"""Seconds that one reply may take."""
 _LIMIT = 4 * 2**20
 """Bytes of a reply: what a probe asks for has a thousandth of it."""
+# As ``--repeat`` of the command line.
 _MOST_REPEATS = 20
 
 
@@ -241,6 +244,7 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
     left: dict[tuple[WireForm, bytes], list[int]] = {}
     for number, each in enumerate(exchanges, 1):
         left.setdefault((wire_form_of_url(each.url), each.body), []).append(number)
+    # Equal requests are repetitions, so that the most of one kind is the ``repeat`` of the probe.
     probing = Probing(model, all_questions(), max(map(len, left.values())))
 
     def answer(request: httpx.Request) -> httpx.Response:

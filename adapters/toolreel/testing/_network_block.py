@@ -51,6 +51,7 @@ class _Guard:
                     return
                 self._check_host("look up", name)
                 self.resolved.add(name)
+                # The hook gets this look-up too, and lets it pass, since the name is in ``resolved`` by now.
                 with suppress(OSError):
                     self.resolved |= {str(found[4][0]) for found in socket.getaddrinfo(name, None)}
             case "socket.connect" | "socket.sendto" | "socket.sendmsg", (sock, (host, *_)):
@@ -78,7 +79,7 @@ _guards: list[_Guard] = []
 
 @cache
 def _hook_sockets() -> None:
-    """Have the guards hear of all sockets; Python cannot remove such a hook again."""
+    """Pass the events of all sockets to the guards. Once, since Python cannot remove an audit hook."""
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if _guards and event.startswith("socket."):

@@ -90,6 +90,7 @@ def check_reel_after_phase(item: pytest.Item, when: str) -> Generator[None]:
     except BaseException as error:
         cause = _readable_cause(error)
         is_failure = isinstance(error, pytest.fail.Exception)
+        # pytest's ScopeMismatch: "… the function scoped fixture reel with a module scoped request object."
         if cause is None and is_failure and "scoped fixture reel with a" in str(error):
             raise pytest.fail.Exception(f"{error}\n\n{_ONE_TEST}", pytrace=False) from None
         if cause is None:

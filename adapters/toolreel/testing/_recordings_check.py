@@ -29,8 +29,9 @@ _TRIAL = '{"record":'
 _HEAD = re.compile(r"^\W?(?:toolreel|interactions|version):", re.MULTILINE)
 """The first keys of a cassette, ours or of vcrpy; a byte order mark may stand before them."""
 _CREATED = re.compile(rb'"created(?:_at)?"\s*:\s*([1-9][0-9]{9})(?![0-9])')
-"""The time of a reply, in seconds."""
+"""The time of a reply in seconds, which has ten digits since 2001; milliseconds have more."""
 _OURS = re.compile(r"^toolreel:", re.MULTILINE)
+"""A line that only our cassettes have."""
 _STOCK = re.compile(r"^- request:|^interactions:", re.MULTILINE)
 """A line that only stock cassettes of vcrpy have."""
 # Whatever stands between two quotes, which are not told apart as beginnings and ends.
@@ -128,6 +129,7 @@ def _files_below(paths: Sequence[Path]) -> Iterator[Path]:
 def _is_recording(path: Path) -> bool:
     if not _HOMES.isdisjoint(path.absolute().parent.parts):
         return True
+    # A large file of another kind need not be read: these keys are at the beginning.
     return len(_HEAD.findall(_raw_text(path, 4096))) > 1 or path.with_name(path.stem + _JOURNAL).exists()
 
 

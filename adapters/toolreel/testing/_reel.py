@@ -240,6 +240,7 @@ class Reel:
 
         :raises SecretFound: if it would contain a secret; nothing is written
         """
+        # Whatever may be refused is checked before the first file changes.
         known = self.live.secrets | self._secrets
         for journal in self._journals:
             journal.refuse_secrets(known)

@@ -23,6 +23,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 """A part of a path that no file system hides or takes for an option."""
 _MAX_LENGTH = 80
+"""Characters that a test's parameters add to the name of its file; file systems take 255 bytes for all."""
 
 
 def is_recorded(cassette: Path) -> bool:

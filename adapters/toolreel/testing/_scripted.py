@@ -27,6 +27,7 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._replies import deltas_in
 
+# Not in arguments, which are JSON in a string, where each of these quotes is escaped.
 _ID = re.compile(r'"id":"call_[a-z]+"')
 
 

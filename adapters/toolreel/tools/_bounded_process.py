@@ -17,6 +17,7 @@ from typing import IO, NamedTuple
 
 from toolreel._internal import start_in_daemon_thread
 
+# What a pipe of Linux holds (pipe(7)), so that one read empties it.
 _CHUNK_SIZE = 64 * 1024
 _GRACE = 1.0
 """Seconds to read output after the process has exited. Limited, because a descendant that left the process
@@ -88,6 +89,7 @@ class BoundedProcess:
         :raises OSError: if it cannot be started
         :raises ValueError: if an argument holds NUL or a lone surrogate
         """
+        # Locked, so that a kill that comes while the process starts is not lost.
         with self._lock:
             if self._killed.is_set():
                 return ProcessResult(None)

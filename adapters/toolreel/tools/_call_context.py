@@ -52,6 +52,7 @@ class CurrentCall:
     """Turn of the run, counted from 1; 0 if unknown."""
 
 
+# A future calls each listener once, also one that is added after the end.
 def _new_end_future() -> Future[None]:
     from concurrent.futures import Future  # slow to import
 

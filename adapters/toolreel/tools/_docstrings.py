@@ -21,6 +21,7 @@ _SECTION = lazy_pattern(rf"({_TITLES})(:|---)")
 # One name or several, such as "x", "*args", "`x`", "- x" or "x, y".
 _NAMES = r"(?:[-*+•]\s)?\s*([\w`*]+(?:\s*,\s*[\w`*]+)*)\s*"
 _TYPE = r"(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\s*)?"  # in brackets, of up to three levels
+# Google: "x (int): text", "x: text", "x - text" or "x – text".
 _GOOGLE_ENTRY = lazy_pattern(rf"{_NAMES}{_TYPE}(?::|--?\s|–\s)\s*(.*)")
 _NUMPY_ENTRY = lazy_pattern(rf"{_NAMES}(?::.*)?()")  # the text follows on indented lines
 # Sphinx: ":param type name: text", with all spellings that Sphinx accepts. Other fields end a description.
@@ -39,7 +40,7 @@ class Docstring(NamedTuple):
 
 
 def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
-    """Descriptions of other parameters than these are ignored.
+    """The summary of a docstring, and its descriptions of parameters.
 
     :param docstring: without indentation, as from ``inspect.getdoc``
     :param names: existing parameters; descriptions of others are ignored
@@ -65,9 +66,11 @@ def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
                 entry = (_NUMPY_ENTRY if underlined else _GOOGLE_ENTRY).fullmatch(text)
             found_names = [name.strip().strip("`*") for name in entry[1].split(",")] if entry else []
             known = [name for name in found_names if name in names]
+            # At the margin, any line is an entry of a NumPy section, but only a parameter is one of Google.
             if known or (entry and depth) or (underlined and not depth):
                 current = [entry[2] if entry else ""]  # ignored if it is of another parameter
                 described |= dict.fromkeys(known, current)
+            # A field of Sphinx goes on at the margin, up to a blank line.
             elif depth or (section == "fields" and current[-1].strip()):
                 current.append(line)
             else:
@@ -90,6 +93,7 @@ def _join_paragraphs(lines: Iterable[str]) -> str:
         if not text and not fenced:
             verbatim, begins = False, True
             continue
+        # As in Markdown, four blanks at the beginning of a paragraph make it code.
         is_code = fenced or (begins and line[:4].isspace())
         verbatim = verbatim or is_code or _VERBATIM.match(text) is not None
         if flows and not verbatim:

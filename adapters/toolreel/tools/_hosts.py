@@ -47,6 +47,7 @@ class Threaded:
         return await await_future(start_in_daemon_thread(effect.name, partial(self.port.run, effect)))
 
     async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        # A sync ``decide`` may return an awaitable: that of an agent's ``approve`` function.
         return await await_if_awaitable(
             await await_future(start_in_daemon_thread("approve", partial(self.port.decide, effect)))
         )

@@ -29,6 +29,7 @@ def serve_request() -> None:
     os.dup2(2, 1)
     request = json.loads(sys.stdin.buffer.read())
     if (limit := request["memory_bytes"]) is not None:
+        # Windows has no such module, and a limit above the system's own is a ValueError.
         with suppress(ImportError, ValueError, OSError):
             import resource
 
@@ -49,6 +50,7 @@ def run_requested_tool_call(request: Mapping[str, Any]) -> Mapping[str, Json]:
         name=effect.name,
         parameters=request["parameters"],
         ok_key=request["ok_key"],
+        # The tool may be marked as isolated; here, that would start one process after another.
         isolated=False,
     )
     unexpected = list[Exception]()

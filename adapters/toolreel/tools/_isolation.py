@@ -22,6 +22,7 @@ from toolreel_core._jsontext import Json
 _MAX_REPLY = 16 * 2**20
 """Bytes of a result; limits of the run may be lower."""
 _INHERITED = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "PYTHONHASHSEED", "SYSTEMROOT", "TMPDIR", "TZ")
+# Not ``-m``: the process needs the ``sys.path`` of this one before it can import any of our modules.
 _PROGRAM = (
     "import sys; sys.path[:] = sys.argv[1:]; "
     "from toolreel.tools._isolated_worker import serve_request; serve_request()"
@@ -38,7 +39,7 @@ class Isolation:
     """Names of environment variables to pass, besides a few that every program needs."""
 
     def response(self, request: Mapping[str, Json], context: RunContext[Any]) -> Mapping[str, Any]:
-        """What a process answers that runs a call; it is killed when the call ends.
+        """The response of a new process that runs a call; it is killed when the call ends.
 
         :raises Crash: if there is no valid response
         """
@@ -72,11 +73,11 @@ class Crash(Exception):
 
 
 def import_path(function: Callable[..., object], place: str) -> str:
-    """Where another process imports a function; :class:`ConfigError` if it could not."""
+    """The path by which another process imports a function; :class:`ConfigError` if it cannot."""
     module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
     try:
         found = resolve_name(f"{module}:{name}")
-    except (ValueError, ImportError, AttributeError):  # a place that is no name, such as a function's inside
+    except (ValueError, ImportError, AttributeError):  # such as a function inside another one
         found = None
     if module == "__main__" or not callable(found):
         raise ConfigError(

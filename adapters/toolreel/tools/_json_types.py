@@ -49,6 +49,7 @@ from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._schema import map_subschemas, violating_paths
 
 _MAX_DISPLAY = 60
+"""Characters of a value in an error, which the model reads."""
 
 
 class InvalidValue(Exception):
@@ -97,6 +98,7 @@ def _json_type_with_converter(
 
 
 def _finite_decimal(value: object) -> Decimal:
+    # From the text: Decimal(0.1) is 0.1000000000000000055511…
     number = Decimal(str(value))
     if not number.is_finite():
         raise ValueError
@@ -112,9 +114,8 @@ _NULL = JsonType({"type": "null"}, _identity)
 _PATH = _json_type_with_converter(Path, "a path", "string", format="path")
 _SCALARS: Mapping[object, JsonType] = {
     str: JsonType({"type": "string"}, _identity),
-    int: _json_type_with_converter(
-        int, "an integer", "integer"
-    ),  # 3.0 is one to JSON Schema, and keys are texts
+    # JSON Schema takes 3.0 as an integer, and the keys of an object are texts.
+    int: _json_type_with_converter(int, "an integer", "integer"),
     float: _json_type_with_converter(float, "a number below 1.8e308", "number"),
     bool: JsonType({"type": "boolean"}, _identity),
     None: _NULL,
@@ -225,6 +226,7 @@ class Types:
         module = sys.modules.get(getattr(alias, "__module__", None) or "", builtins)
         itself = {} if alias is None else {alias.__name__: alias}
         namespace = {**self._namespace, **vars(module), **itself}
+        # ``get_type_hints`` takes annotations, not a single hint.
         return self.json_type(type_hints_of({"it": hint}, namespace)["it"])
 
     def _define_once(self, hint: Any, make: Callable[[], JsonType]) -> JsonType:  # noqa: ANN401
@@ -234,6 +236,7 @@ class Types:
             return self._kinds[hint].read(value)
 
         reference = JsonType({"$ref": f"#/$defs/{name}"}, read_value)
+        # A type that comes up again while its parts are converted is recursive, and has to be in ``$defs``.
         if hint in self._kinds:
             self._recursive.add(hint)
             return reference
@@ -256,6 +259,7 @@ class Types:
         else:
             kind = _constrained_type(self.json_type(inner), extras)
         for extra in extras:
+            # ``documentation`` is that of typing_extensions.Doc (PEP 727).
             name = "description" if _is_pydantic_field(extra) else "documentation"
             text = extra if isinstance(extra, str) else getattr(extra, name, None)
             if isinstance(text, str) and text:
@@ -359,6 +363,7 @@ class Types:
                 return build(
                     **{name: parts[name].read_with_error_path(name, item) for name, item in value.items()}
                 )
+            # The class may reject values itself, for example in ``__post_init__``.
             except (TypeError, ValueError) as error:
                 raise InvalidValue(str(error)) from None
 
@@ -426,6 +431,7 @@ def _constrained_type(kind: JsonType, extras: Sequence[object]) -> JsonType:
     ]
     for extra, (name, keywords) in product(each, _CONSTRAINTS.items()):
         bound = getattr(extra, name, None)
+        # ``annotated_types.Len(0, n)`` has a minimum of 0, which limits nothing.
         if bound is None or (name == "min_length" and not bound):
             continue
         if not kinds or not keywords.keys() >= kinds or not isinstance(bound, int | float | str):
@@ -470,6 +476,7 @@ def _hints_of_generic(hint: Any) -> Mapping[str, Any]:  # noqa: ANN401
         if _is_record_class(origin := get_origin(base)):
             inherited = type_hints_of(origin)
             bound = _hints_of_generic(_substitute_type_variables(base, variables))
+            # A field that the class annotates again keeps its own type.
             hints |= {name: bound[name] for name in inherited if hints[name] == inherited[name]}
     return {name: _substitute_type_variables(found, variables) for name, found in hints.items()}
 
@@ -531,6 +538,7 @@ def _record_fields(kind: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, A
             )
         return
     fields = getattr(kind, "__dataclass_fields__", {}).values()
+    # ``inspect.signature`` shows a sentinel as the default of a field with a factory.
     made = {field.name for field in fields if field.default_factory is not dataclasses.MISSING}
     for name, parameter in inspect.signature(kind).parameters.items():
         default = _NOTHING if name in made else parameter.default

@@ -202,6 +202,7 @@ def load_module(place: str, option: str) -> ModuleType:
         if not file.is_file():
             raise ToolModuleError(f"{option}: there is no file {file}")
         name = file.stem
+        # Another module of this name may be built in, or imported already.
         found = importlib.util.find_spec(name)
         if not found or not found.origin or Path(found.origin).resolve() != file.resolve():
             raise ToolModuleError(f"{option}: another module is named {name}; rename the file to import it")
@@ -209,6 +210,7 @@ def load_module(place: str, option: str) -> ModuleType:
         return importlib.import_module(name)
     except ImportError as error:
         raise ToolModuleError(f"{option}: cannot import {name}: {error}") from error
+    # SystemExit: a script without a main guard runs as a whole.
     except (Exception, SystemExit) as error:
         from traceback import extract_tb  # few modules fail, and it is slow to import
 
@@ -274,7 +276,7 @@ class Toolbox:
     def _check_async_tools_allowed(self) -> None: ...
 
     def _prepare_call(self, effect: RunTool) -> Call:
-        """:raises ConfigError: if no run may make it: it is of other tools, or not exposed"""
+        """The call of an effect; :class:`ConfigError` if its tool is unknown here, or not exposed."""
         name, tool = effect.name, self._tools_in.get(effect.name)
         if tool is None:
             raise ConfigError(f"this host has no tool {name!r}; build the plan with the surface of this host")
@@ -376,6 +378,7 @@ class PythonTools(Toolbox):
                 if call.seconds is None
                 else start_in_daemon_thread(effect.name, perform).result(call.seconds)
             )
+        # This is the deadline: a TimeoutError of the tool itself is a result by now.
         except TimeoutError:
             return call.timeout_result()
         finally:

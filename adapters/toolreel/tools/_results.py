@@ -21,6 +21,7 @@ OkKey: TypeAlias = Literal["envelope", "failure", "data"]
 """``envelope``: it counts in an object that has no keys but those of an envelope; ``failure``: also next to
 any other keys, when it is false, and ``error`` says why; ``data``: it never counts."""
 
+# An object with no other keys is an envelope to the core, so that ``envelope`` needs no code here.
 _ENVELOPE = frozenset({"ok", "tool_name", "data", "warnings", "errors"})
 
 

@@ -79,6 +79,7 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
             why = "its type is recursive in a way that a schema cannot express; use dict"
             raise ConfigError(f"{at}: {why}") from None
         words = {"description": docstring.parameters[key]} if key in docstring.parameters else {}
+        # The schema twice: its keys come first, and its own description wins over that of the docstring.
         properties[key] = {**kinds[key].schema, **words, **kinds[key].schema, **default}
         required += [key] if parameter.default is parameter.empty else []
     tree: dict[str, Json] = {"type": "object", "properties": properties, **types.definitions}

@@ -39,15 +39,16 @@ def value_as_json(value: object, parts: list[Media] | None = None) -> Json:
     """A value as JSON; a label stands for each image, audio or file, which ``parts`` takes.
 
     Sets become sorted arrays, so that results are reproducible.
-    :raises TypeError: if JSON cannot represent it; says what to return instead
-    :raises ValueError: if it contains itself, NaN or an infinity
 
     :param parts: takes the images, audio and files
+    :raises TypeError: if JSON cannot represent it; says what to return instead
+    :raises ValueError: if it contains itself, NaN or an infinity
     """
     return _convert_to_json(value, (), [] if parts is None else parts)
 
 
 def _convert_to_json(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
+    # First: members of IntEnum and StrEnum are numbers and texts as well.
     if isinstance(value, Enum):
         return _convert_to_json(value.value, above, parts)
     if isinstance(value, float) and not math.isfinite(value):
@@ -63,8 +64,10 @@ def _convert_to_json(value: object, above: tuple[int, ...], parts: list[Media]) 
     for kinds, write in _TEXTS:
         if isinstance(value, kinds):
             return write(cast("Any", value))
+    # Before the fields: a dataclass of pydantic is a plain one as well, without its aliases and serializers.
     if (serializer := getattr(type(value), "__pydantic_serializer__", None)) is not None:
         return _convert_to_json(serializer.to_python(value, mode="json", by_alias=True), above, parts)
+    # Before the sequences: a named tuple is one.
     if (named := _named_fields(value)) is not None:
         return _convert_object(named, above, parts)
     if isinstance(value, Set):

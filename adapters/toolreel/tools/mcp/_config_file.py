@@ -21,6 +21,7 @@ from toolreel_core._jsontext import Json, read_json, value_or_failure
 
 # "${NAME}", "${env:NAME}" or "${NAME:-default}"
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+# Clients spell the same transport differently.
 _HTTP = ("http", "streamable-http", "streamable_http", "streamableHttp")
 
 
@@ -44,7 +45,9 @@ class ServerSettings:
     deadline_ms: int | None = None
     """Deadline of a call in milliseconds; by default that of the host. Progress does not extend it."""
     start_ms: int = 30_000
+    """Time limit for the start, with its list of tools, and for each later list."""
     max_restarts: Natural = 3
+    """Restarts after the server ended; replacing a forgotten session does not count."""
     max_message_bytes: Annotated[int, 1024] = 4_000_000
     """Maximum size of a message; a call with a larger response fails."""
 

@@ -82,6 +82,7 @@ def server_tools(server: str, listed: Iterable[Mapping[str, Any]], settings: Ser
 def _tool_definition(name: str, tool: Mapping[str, Any], settings: ServerSettings) -> ToolDefinition:
     hints = tree_at(tool, "annotations") if settings.trust_hints else {}
     reads = hints.get("readOnlyHint") is True
+    # The protocol's default is true, by which each tool without hints would need approval.
     destroys = not reads and hints.get("destructiveHint") is True
     parameters, left_out = _usable_parameters(without_non_finite_numbers(tool.get("inputSchema")))
     own = text_at(tool, "name")

@@ -54,6 +54,7 @@ McpListener: TypeAlias = Callable[[McpNews], None]
 """A callback for events of servers; called from the event loop, so it must not block."""
 
 
+# Against a server whose list never ends: a run takes 128 tools by default (``max_tool_definitions_count``).
 _MAX_PAGES = 1_000
 _MAX_TOOLS = 10_000
 _REASON_TIMEOUT = 2.0
@@ -229,6 +230,7 @@ class Server:
                 async with client, anyio.create_task_group() as watching:
                     link.session = client.session
                     await self._refresh_tools(link)
+                    # The limit was for the start.
                     scope.deadline = math.inf
                     started = True
                     if self._link:
@@ -257,6 +259,7 @@ class Server:
             try:
                 with anyio.move_on_after(self.config.settings.start_ms / 1000):
                     listed = await self._list_tools(link)
+            # A list that failed, or was cancelled, is asked for again before the next call.
             finally:
                 link.stale = link.stale or listed is None
             if listed is None:

@@ -43,6 +43,7 @@ _TOO_LARGE_WORDS = "its answer exceeds the limit"
 SESSION_FORGOTTEN = -1_000_002
 """The server does not know the session, and has not run the request."""
 UNREADABLE = -1_000_003
+"""The server sent what is meant as a response, and is not one."""
 
 
 class ServerUnreachable(AdapterError):
@@ -146,14 +147,16 @@ _QUEUE = 100
 SDK blocks until the server has read the notification of the cancellation, up to five seconds."""
 _EDGE_BYTES = 512
 """Bytes kept of each end of an oversized line."""
-
 _SAMPLE = 80
+"""Bytes of an unreadable line that its error shows."""
+
 # A line that is meant as a message, as the first line of one that is wrapped, or as a batch of them, which
 # the protocol dropped in 2025-06-18.
 _MESSAGE = re.compile(rb'\[?\s*\{.*"(?:jsonrpc|id)"|"jsonrpc"\s*:', re.DOTALL)
 # The id of a response, before or after its result. Anchored to the ends of the line, so that an id inside
 # the result does not match.
 _VERSION = rb'"jsonrpc"\s*:\s*"2\.0"'
+# The SDK numbers requests, and takes the number as a text too, as some servers send it back.
 _ID = rb'"id"\s*:\s*"?(\d{1,15})"?'
 _FIRST = re.compile(rb"^\s*\{\s*(?:" + _VERSION + rb"\s*,\s*)?" + _ID + rb"\s*,")
 _LAST = re.compile(rb",\s*" + _ID + rb"\s*(?:,\s*" + _VERSION + rb"\s*)?\}\s*$")
@@ -402,6 +405,7 @@ async def _open_http(server: HttpServer) -> AsyncGenerator[Any]:
 async def _limit_body(response: httpx2.Response, limit: int) -> None:
     """Limit a body that the SDK reads as a whole; replace an unusable one by an error with the reason."""
     request, kind = response.request, response.headers.get("content-type", "").lower()
+    # The events of a stream have their limit from ``max_sse_event_size``.
     if request.method != "POST" or (kind.startswith("text/event-stream") and not response.is_error):
         return
     stream, status = cast("httpx2.AsyncByteStream", response.stream), response.status_code

@@ -5,7 +5,7 @@ with a warning. With ``strict``, it is an error, and the verdict is that of skil
 
 - what only strictyaml refuses (lists and mappings in brackets, uneven indentation) is YAML, and is taken;
 - a mark is a line ``---`` and nothing else, while the library takes ``---`` anywhere;
-- a file, its front matter and its nesting have a size, and half a character is refused.
+- the sizes of a file and its front matter, and the nesting, are limited, and lone surrogates are rejected.
 
 Everything in the front matter is text: ``version: 1.0`` is ``"1.0"``, and nothing becomes an object.
 """
@@ -34,11 +34,13 @@ _HEAD_LIMIT = 16 * 1024
 """Characters of front matter; its longest fields have 1,024 and 500."""
 _RULES = Rules(plain=str, tags={}, max_depth=16, max_size=2 * _HEAD_LIMIT, aliases=False)
 """Every value is a text; anchors and tags mean nothing here."""
+# The limits of https://agentskills.io/specification, as those of other fields below.
 _NAME_LIMIT = 64
 _WORDS = re.compile(r"[\W_]+")
 """What the name of a skill cannot have."""
 # A text that holds a colon, or begins with a sign that means something in YAML.
 _UNQUOTED = re.compile(r"""(?m)^([\w-]+:[ ]+)([^\s"'|>].*:(?:\s.*)?|[@`%&*!].*)$""")
+# A name that is too long is reported with its other faults, by ``_NAME_LIMIT``.
 _LIMITS = {"name": _HEAD_LIMIT, "description": 1024, "compatibility": 500}
 
 
@@ -90,7 +92,7 @@ def parse_skill(text: str, folder: Path, *, strict: bool = False) -> Skill:
     name = unicodedata.normalize("NFKC", text_at(fields, "name").strip())
     problems += _find_problems(fields, name, folder.name)
     name = _WORDS.sub("-", (name or folder.name).lower()).strip("-")
-    # The first line that is no heading says what a skill is for, where nothing else does.
+    # Without a description, the first line that is not a heading says what the skill is for.
     lines = [line.strip() for line in body.split("\n") if not line.startswith("#")]
     description = text_at(fields, "description").strip() or next(filter(None, lines), "")
     if problems and (strict or not name or not description):
@@ -201,6 +203,7 @@ def _file_content(file: int, path: str, limit: int) -> bytes:
         what = "a folder; give the path of a file in it" if is_folder else "no ordinary file"
         raise UnreadableFile(f"{path!r} is {what}")
     content = b""
+    # Counted while it is read: the file may grow after ``fstat``.
     while len(content) <= limit and (chunk := os.read(file, limit + 1 - len(content))):
         content += chunk
     if len(content) > limit:
@@ -212,8 +215,10 @@ def _file_content(file: int, path: str, limit: int) -> bytes:
 MANIFEST_LIMIT = 128 * 1024
 """Maximum size of a ``SKILL.md``; twenty times what the specification recommends."""
 
+# As in skills-ref: the specification's spelling first.
 _NAMES = ("SKILL.md", "skill.md")
 _SKIPPED_FOLDERS = ("node_modules", "__pycache__")
+# https://agentskills.io/client-implementation/adding-skills-support recommends 4 to 6 levels, 2,000 folders.
 _MAX_DEPTH = 5
 _MAX_FOLDERS = 2_000
 _MAX_FILES = 2_000

@@ -32,6 +32,7 @@ from toolreel_core._jsontext import Json
 from toolreel_core._tools import ToolFlags
 
 _SCRIPT_LIMIT = 2**20
+"""Bytes of a script, which is read as a whole for its digest, again before each run."""
 _PROGRAMS = {
     ".py": "python3",
     ".sh": "sh",
@@ -91,12 +92,14 @@ def _script_program(path: str, content: bytes) -> tuple[str, ...]:
         return tuple(filter(None, [_PROGRAMS.get(PurePosixPath(path).suffix)]))
     words = shlex.split(first[2:].decode())
     if words and PurePosixPath(words[0]).name == "env":
+        # "#!/usr/bin/env -S python3 -u": with -S, env splits the rest, which is split here already.
         words = words[2:] if words[1:2] == ["-S"] else words[1:]
     return tuple(words)
 
 
 _SOURCE = "skills"
 _FILE_LIMIT = 128 * 1024
+"""Maximum bytes of a file to return."""
 _OUTPUT_LIMIT = 32 * 1024
 """Maximum bytes of stdout and of stderr to return."""
 _MARGIN = 5.0
