@@ -16,7 +16,7 @@ import inspect
 import sys
 import types
 from collections import abc
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -174,28 +174,28 @@ class Types:
 
     def json_type(self, hint: Any) -> JsonType:  # noqa: ANN401 - a type hint can be anything
         """A type as JSON; a :class:`ConfigError` if JSON cannot represent it."""
-        arguments, origin = get_args(hint), get_origin(hint) or hint
+        arguments, origin = get_args(hint), get_origin(hint) or _hashable(hint)
         if origin is Annotated:
             return self._annotated_type(hint, arguments[0], arguments[1:])
         if origin in {Required, NotRequired}:
             return self.json_type(arguments[0])
         if hasattr(hint, "__supertype__"):  # a NewType
             return self.json_type(hint.__supertype__)
-        if isinstance(hint, Hashable) and hint in _SCALARS:
-            return _SCALARS[hint]
+        if origin in _SCALARS:
+            return _SCALARS[origin]
         if origin in {Union, types.UnionType}:
             return self._union_type([self.json_type(choice) for choice in arguments])
         if origin is Literal:
-            return _choice_type({choice: choice for choice in arguments})
+            return _choice_type(arguments)
         if origin in _ARRAYS:
             return self._array_type(origin, arguments)
         if origin in _OBJECTS:
             return self._object_type(arguments)
         if isinstance(hint, type) and issubclass(hint, Enum):
-            return _choice_type({member: member.value for member in hint})
+            return _choice_type([*hint])
         if isinstance(hint, TypeVar):  # of a generic type without arguments
-            known = hint.__constraints__ or (hint.__bound__ or Any,)
-            return self.json_type(Union[known])  # noqa: UP007 - of any number
+            known = hint.__constraints__
+            return self.json_type(Union[known] if known else hint.__bound__ or Any)  # noqa: UP007 - of any number
         return self._named_type(hint, origin)
 
     def part(self, place: str, hint: Any, default: object) -> tuple[JsonType, Mapping[str, Json]]:  # noqa: ANN401
@@ -204,7 +204,8 @@ class Types:
             if default is _NOTHING or default is None:
                 return kind, {}
             return kind, {"default": _json_default(default, "its default")}
-        except ConfigError as error:
+        # ``typing`` raises a TypeError for a union with unhashable metadata before Python 3.13.
+        except (ConfigError, TypeError) as error:
             raise ConfigError(f"{place}: {error}") from None
 
     def _named_type(self, hint: Any, origin: Any) -> JsonType:  # noqa: ANN401
@@ -230,22 +231,22 @@ class Types:
         return self.json_type(type_hints_of({"it": hint}, namespace)["it"])
 
     def _define_once(self, hint: Any, make: Callable[[], JsonType]) -> JsonType:  # noqa: ANN401
-        name = _definition_name(hint)
+        name, key = _definition_name(hint), _hashable(hint)
 
         def read_value(value: Json) -> object:  # nothing is read before the type is known
-            return self._kinds[hint].read(value)
+            return self._kinds[key].read(value)
 
         reference = JsonType({"$ref": f"#/$defs/{name}"}, read_value)
         # A type that comes up again while its parts are converted is recursive, and has to be in ``$defs``.
-        if hint in self._kinds:
-            self._recursive.add(hint)
+        if key in self._kinds:
+            self._recursive.add(key)
             return reference
-        self._kinds[hint] = _ANYTHING
-        kind = self._kinds[hint] = make()
-        if hint in self._recursive:
+        self._kinds[key] = _ANYTHING
+        kind = self._kinds[key] = make()
+        if key in self._recursive:
             self._add_shared_definitions({name: kind.schema})
             return reference
-        del self._kinds[hint]
+        del self._kinds[key]
         return kind
 
     def _add_shared_definitions(self, schemas: Mapping[str, Json]) -> None:
@@ -371,6 +372,15 @@ class Types:
         return JsonType({**schema, "additionalProperties": False}, read_value)
 
 
+def _hashable(hint: object) -> object:
+    """The hint, or its text if its hash would need that of metadata or of a choice that has none."""
+    try:
+        hash(hint)
+    except TypeError:
+        return repr(hint)
+    return hint
+
+
 def _needs_pydantic(hint: object) -> bool:
     return any(hasattr(hint, mark) for mark in _PYDANTIC)
 
@@ -394,8 +404,8 @@ def _with_enum_value_types(schema: Mapping[str, Json]) -> Mapping[str, Json]:
     return {"type": kinds if len(kinds) > 1 else kinds[0], **schema}
 
 
-def _choice_type(choices: Mapping[object, object]) -> JsonType:
-    written = [_json_default(value, "the choice") for value in choices.values()]
+def _choice_type(choices: Sequence[object]) -> JsonType:
+    written = [_json_default(choice, "the choice") for choice in choices]
 
     def read_value(value: Json) -> object:
         for choice, each in zip(choices, written, strict=True):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
@@ -7,6 +8,7 @@ from decimal import Decimal
 from enum import Enum
 from functools import partial
 from pathlib import Path
+from types import GenericAlias
 from typing import (
     Annotated,
     Any,
@@ -131,9 +133,20 @@ class Node(Generic[T]):
     next: Node[T] | None = None
 
 
+@dataclass
+class Tree(Generic[T]):
+    value: T
+    inside: list[Tree[T]] = field(default_factory=list)
+
+
 class Entry(TypedDict, Generic[T]):
     item: T
     note: NotRequired[Annotated[T, "What it is."]]
+
+
+class Found(TypedDict):
+    places: list[Annotated[int, ["unhashable"]]]
+    more: NotRequired[Annotated[int, ["unhashable"]]]
 
 
 class Named(Entry[T], Generic[T, U]):
@@ -158,6 +171,7 @@ class Numbers(Generic[N, B]):
 Jsonish = TypeAliasType("Jsonish", "dict[str, Jsonish] | list[Jsonish] | str | None")
 Listed = TypeAliasType("Listed", list[T], type_params=(T,))
 OldJson = Union[dict[str, "OldJson"], list["OldJson"], str]  # noqa: UP007 - as it is written where it recurs
+Mapped = Annotated[int, {"unhashable": 1}]
 UserId = NewType("UserId", int)
 Alias = TypeAliasType("Alias", list[date])
 DAY = date(2026, 11, 22)
@@ -198,6 +212,16 @@ def kind_of(hint: object) -> JsonType:
         (Numbers, {"number": 1.5, "text": "a"}, Numbers(1.5, "a")),
         (Listed[int], [1], [1]),
         (Jsonish, {"a": ["b", None]}, {"a": ["b", None]}),
+        (dict[str, Mapped], {"a": 1}, {"a": 1}),
+        (NewType("Few", list[Mapped]), [1], [1]),
+        (TypeVar("L", bound=list[Mapped]), [1], [1]),
+        (Holder[Mapped], {"item": 1}, Holder(1)),
+        (Tree[Mapped], {"value": 1, "inside": [{"value": 2}]}, Tree(1, [Tree(2)])),
+        (Listed[Mapped], [1], [1]),
+        (Found, {"places": [1], "more": 2}, {"places": [1], "more": 2}),
+        (Literal[[1]], [1], [1]),
+        (Literal[1, True], 1, 1),
+        (Literal[1, True], True, True),
     ],
 )
 def test_a_value_is_read_as_its_type(hint: object, value: Json, read: object) -> None:
@@ -303,6 +327,22 @@ def test_what_does_not_read_is_told_with_its_place(hint: object, value: Json, to
 )
 def test_constraints_and_formats_are_told(hint: object, schema: Json) -> None:
     assert kind_of(hint).schema == schema
+
+
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    [
+        ({"a": int}, "it: {'a': <class 'int'>} cannot be carried by JSON"),
+        (GenericAlias(list, ([int],)), "it: [<class 'int'>] cannot be carried by JSON"),
+        pytest.param(
+            TypeVar("C", Mapped, str),
+            "it: unhashable type",
+            marks=pytest.mark.skipif(sys.version_info >= (3, 13), reason="typing makes this union"),
+        ),
+    ],
+)
+def test_a_hint_that_is_no_type_is_refused(hint: object, told: str) -> None:
+    assert complaint(ConfigError, lambda: kind_of(hint)).startswith(told)
 
 
 def test_what_cannot_be_told_is_refused() -> None:

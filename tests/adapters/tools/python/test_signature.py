@@ -191,7 +191,7 @@ CARRIED = "cannot be carried by JSON; use str, int, float, bool, list, dict or T
         (3, f"{VALUE}: 3 {CARRIED}"),
         (Endless[int], f"{VALUE}: its type is recursive in a way that a schema cannot express; use dict"),
         (Literal[b"x"], f"{VALUE}: the choice b'x' is not JSON; use None and decide inside"),
-        (Odd, f"{VALUE}: the choice b'1' is not JSON; use None and decide inside"),
+        (Odd, f"{VALUE}: the choice <Odd.ONE: b'1'> is not JSON; use None and decide inside"),
     ],
 )
 def test_a_type_that_json_cannot_carry_is_refused(hint: object, told: str) -> None:
