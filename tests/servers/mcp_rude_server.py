@@ -212,6 +212,7 @@ CALLS: Mapping[str, Way] = {
     "marked": raw('\xef\xbb\xbf{"jsonrpc":"2.0","id":ID,"result":DONE}\r'),
     "no_version": raw('{"id":ID,"result":DONE}'),
     "id_as_text": raw('{"jsonrpc":"2.0","id":"ID","result":DONE}'),
+    "error_id_as_text": raw('{"jsonrpc":"2.0","id":"ID","error":{"code":-1,"message":"no"}}'),
     "not_utf_8": raw('{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"done \xff"}]}}'),
     "half": raw('{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"done \\ud800"}]}}'),
     "batch": raw('[{"jsonrpc":"2.0","id":ID,"result":DONE}]'),

@@ -30,6 +30,7 @@ from mcp import ClientSession, types
 from mcp.client import IncomingMessage
 from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
+from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import SessionMessage
 
 from toolreel._internal import AdapterError
@@ -156,7 +157,7 @@ _MESSAGE = re.compile(rb'\[?\s*\{.*"(?:jsonrpc|id)"|"jsonrpc"\s*:', re.DOTALL)
 # The id of a response, before or after its result. Anchored to the ends of the line, so that an id inside
 # the result does not match.
 _VERSION = rb'"jsonrpc"\s*:\s*"2\.0"'
-# The SDK numbers requests, and takes the number as a text too, as some servers send it back.
+# The SDK numbers requests; some servers send the number back as a text.
 _ID = rb'"id"\s*:\s*"?(\d{1,15})"?'
 _FIRST = re.compile(rb"^\s*\{\s*(?:" + _VERSION + rb"\s*,\s*)?" + _ID + rb"\s*,")
 _LAST = re.compile(rb",\s*" + _ID + rb"\s*(?:,\s*" + _VERSION + rb"\s*)?\}\s*$")
@@ -294,11 +295,9 @@ class _StdioMessages:
         if message is None:
             self._count_noise(len(line) + 1)
             return []
-        if isinstance(message, types.JSONRPCResponse):
-            self.pending.discard(message.id)
-        elif isinstance(message, types.JSONRPCError):
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             # Without an id, the server could not read which request it was.
-            answered = {*self.pending} if message.id is None else {message.id}
+            answered = {*self.pending} if message.id is None else {coerce_request_id(message.id)}
             self.pending -= answered
             return [message.model_copy(update={"id": request}) for request in answered]
         return [message]

@@ -416,6 +416,17 @@ def test_a_line_that_is_nearly_a_message_is_read(rude_tools: McpTools, way: str)
     assert told in ({"value": "done"}, {"value": "done \ufffd"})
 
 
+def test_a_request_that_is_answered_by_the_text_of_its_id_is_answered(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("DEBUG", "mcp")
+    with McpTools([rude("")]) as tools:
+        for way in ("id_as_text", "error_id_as_text"):
+            tools.run(called("mcp_rude_do", way=way))
+        assert codes(tools.run(called("mcp_rude_do", way="null_id"))) == ["TOOL_ERROR"]
+    assert "dropping response" not in caplog.text, "errors for requests that are answered"
+
+
 def test_a_block_that_the_protocol_does_not_know_leaves_the_others(rude_tools: McpTools) -> None:
     told = rude_tools.run(called("mcp_rude_do", way="unknown_block"))
     text = data(told)["text"]
