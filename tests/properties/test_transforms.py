@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,14 @@ from hypothesis import strategies as st
 from tests.strategies import json_objects, json_values
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._settings import (
-    KINDS,
     Transform,
     TransformKind,
     apply_transforms,
-    transform,
-    transform_names,
 )
 
 SOURCE = Path(inspect.getfile(Transform)).read_text("utf-8")
-ALL = [transform(kind, name) for kind in KINDS for name in transform_names(kind)]
+REGISTRY = vars(sys.modules[Transform.__module__])["_REGISTRY"]
+ALL: list[Transform] = [registry[name] for registry in REGISTRY.values() for name in sorted(registry)]
 
 _tagged = st.sampled_from(
     [

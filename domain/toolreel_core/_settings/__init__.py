@@ -36,7 +36,6 @@ from toolreel_core._settings.provider_support import (
 )
 from toolreel_core._settings.transforms import (
     FAMILIES,
-    KINDS,
     Applied,
     Transform,
     TransformKind,
@@ -45,5 +44,4 @@ from toolreel_core._settings.transforms import (
     register_transform,
     signature_skip_validator_if_missing,
     transform,
-    transform_names,
 )

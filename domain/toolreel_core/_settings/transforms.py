@@ -97,10 +97,6 @@ def transform(kind: TransformKind, name: str) -> Transform:
     return _registry_of_kind(kind)[name]
 
 
-def transform_names(kind: TransformKind) -> tuple[str, ...]:
-    return tuple(sorted(_registry_of_kind(kind)))
-
-
 def apply_transforms(kind: TransformKind, chosen: Iterable[str], tree: Tree) -> Applied:
     found = [transform(kind, name) for name in chosen]
     if not found:

@@ -18,12 +18,13 @@ from toolreel_core._settings import (
     apply_transforms,
     register_transform,
     transform,
-    transform_names,
     transforms,
 )
 
 ROWS = corpus_rows("transforms")
 """Trees with what the transforms of this project make of them, or nothing if each stays as it is."""
+SHIPPED = {kind: sorted(registry) for kind, registry in vars(transforms)["_REGISTRY"].items()}
+"""The names of the transforms of each kind."""
 
 
 @pytest.mark.parametrize("of", dict.fromkeys(row["of"] for row in ROWS))
@@ -36,7 +37,7 @@ def test_a_tree_is_changed_as_its_rows_say(of: str) -> None:
 
 def test_what_a_provider_may_ask_for_is_a_transform_of_tools() -> None:
     named = {f"schema_{name}" for name in get_args(SchemaTransform) if name != "none"}
-    assert named == {name for name in transform_names("tool") if name.startswith("schema_")}
+    assert named == {name for name in SHIPPED["tool"] if name.startswith("schema_")}
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +67,6 @@ def test_a_kind_that_does_not_exist_is_refused() -> None:
     expected = "there is no kind of transform 'mesage'; did you mean 'message'?"
     for act in (
         lambda: register_transform(kind, "shout", about="Shouts."),
-        lambda: transform_names(kind),
         lambda: transform(kind, "shout"),
     ):
         assert complaint(ConfigError, act) == expected
@@ -134,7 +134,7 @@ def test_a_transform_that_returns_what_json_cannot_carry_is_named(value: object,
     assert text.startswith(f"the tool transform 'odd' returned a tree that is not JSON: {why}")
 
 
-@given(json_objects, st.lists(st.sampled_from(transform_names("message")), max_size=3))
+@given(json_objects, st.lists(st.sampled_from(SHIPPED["message"]), max_size=3))
 def test_the_tree_that_is_given_stays_as_it_is(tree: Tree, chosen: list[str]) -> None:
     before = canonical(tree)
     applied = apply_transforms("message", chosen, tree)
