@@ -19,9 +19,6 @@ from toolreel_core._lazy_pattern import LazyPattern
 PARSER: Any = import_module("re._parser")  # how Python itself reads a pattern
 SEARCHING = frozenset({"search", "finditer", "findall", "sub", "subn", "split"})
 
-# Read in a plan that its user writes, a character at a time.
-OWN_TEXT = frozenset({"toolreel_core.evals._plan.filters._PART"})
-
 
 def patterns(module: Module) -> Iterator[tuple[str, re.Pattern[str]]]:
     """The compiled patterns of a module, also those in its tuples and mappings, by their names."""
@@ -106,7 +103,7 @@ def grown(module: Module, runs: Iterable[str], around: Sequence[tuple[str, str]]
     """The patterns of a module whose cost is out of proportion to a run, each with what was measured."""
     for name, pattern in patterns(module):
         whole = f"{module.name}.{name}"
-        for run, (head, tail) in product(runs, around) if whole not in OWN_TEXT else ():
+        for run, (head, tail) in product(runs, around):
             if growth := _growth(pattern, head, run, tail, searches=whole in searched()):
                 yield f"{name} on {head!r} + {run!r}...: {growth}"
                 break
