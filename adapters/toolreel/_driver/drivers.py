@@ -105,7 +105,9 @@ def go_on(
         ``toolreel_core.load_state``
     :returns: the final state and the new notes, as :func:`run` returns them
     """
-    return immediately(_run_loop_to_end(progress_of_state(state, None, performer, journal, inbox, observe)))
+    return immediately(
+        _run_loop_to_end(progress_of_state("go_on", state, None, performer, journal, inbox, observe))
+    )
 
 
 async def ago_on(
@@ -121,7 +123,7 @@ async def ago_on(
     The async version of :func:`go_on`, with the same parameters.
     """
     return await _run_loop_to_end(
-        progress_of_state(state, None, performer, journal, inbox, observe), in_tasks=True
+        progress_of_state("ago_on", state, None, performer, journal, inbox, observe), in_tasks=True
     )
 
 
@@ -146,7 +148,9 @@ def speak(
     :returns: the final state and the new notes, as :func:`run` returns them
     :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
     """
-    return immediately(_run_loop_to_end(progress_of_state(run, content, performer, journal, inbox, observe)))
+    return immediately(
+        _run_loop_to_end(progress_of_state("speak", run, content, performer, journal, inbox, observe))
+    )
 
 
 async def aspeak(
@@ -163,7 +167,7 @@ async def aspeak(
     The async version of :func:`speak`, with the same parameters and errors.
     """
     return await _run_loop_to_end(
-        progress_of_state(run, content, performer, journal, inbox, observe), in_tasks=True
+        progress_of_state("aspeak", run, content, performer, journal, inbox, observe), in_tasks=True
     )
 
 
@@ -186,7 +190,7 @@ def stream(
     :returns: a generator of :data:`StreamEvent`; the last one has the ``Run``
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    able = performer_for_plan(plan, performer, "run")
+    able = performer_for_plan(plan, performer, "stream")
     return items_without_suspending(_stream_run(Progress(start(plan), able, journal, inbox)))
 
 
@@ -202,7 +206,7 @@ def astream(
     The async version of :func:`stream`, with the same parameters. If you may stop
     before the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
     """
-    able = performer_for_plan(plan, performer, "arun")
+    able = performer_for_plan(plan, performer, "astream")
     return _stream_run(Progress(start(plan), able, journal, inbox), in_tasks=True)
 
 
@@ -219,7 +223,9 @@ def stream_on(
     :param say: what the user says
     :returns: a generator as that of :func:`stream`
     """
-    return items_without_suspending(_stream_run(progress_of_state(state, say, performer, journal, inbox)))
+    return items_without_suspending(
+        _stream_run(progress_of_state("stream_on", state, say, performer, journal, inbox))
+    )
 
 
 def astream_on(
@@ -234,7 +240,7 @@ def astream_on(
 
     The async version of :func:`stream_on`, with the same parameters.
     """
-    return _stream_run(progress_of_state(state, say, performer, journal, inbox), in_tasks=True)
+    return _stream_run(progress_of_state("astream_on", state, say, performer, journal, inbox), in_tasks=True)
 
 
 async def _run_loop_to_end(progress: Progress, *, in_tasks: bool = False) -> Run:

@@ -28,13 +28,6 @@ from toolreel_core._tools import ToolSurface
 
 # Names, not classes: annotations may be texts (`from __future__ import annotations`).
 _EVENTS = ("ReplyReceived", "ToolReturned", "ApprovalGiven", "WaitElapsed")
-_TWINS = {
-    "run": "await arun(plan, ...)",
-    "arun": "run(plan, ...)",
-    "perform": "await aperform(effect, ...)",
-    "aperform": "perform(effect, ...)",
-}
-"""What to write instead of each function of the drivers, if the performer is for the other one."""
 
 
 def performer_for_plan(plan: object, given: object, call: str) -> Any:  # noqa: ANN401 - sync or async
@@ -46,7 +39,7 @@ def performer_for_plan(plan: object, given: object, call: str) -> Any:  # noqa: 
         text = repr(plan) if isinstance(plan, str) else "..."
         instead = f"write {call}(Plan.of(model=..., messages={text}), ...)"
         if callable(getattr(plan, call, None)):
-            instead = f"an agent runs itself: {call.replace('run', 'agent.run')}(prompt)"
+            instead = f"an agent runs itself: agent.{call}(prompt)"
         raise ConfigError(f"{call}: expected a Plan, got {type(plan).__name__}; {instead}")
     performer = performer_from_argument(given, call)
     if isinstance(performer, Ports | AsyncPorts):
@@ -56,7 +49,10 @@ def performer_for_plan(plan: object, given: object, call: str) -> Any:  # noqa: 
 
 
 def performer_from_argument(given: object, call: str) -> Any:  # noqa: ANN401 - sync or async
-    is_async, twin = call.startswith("a"), _TWINS[call]
+    """The performer for a function of the drivers, whose name begins with ``a`` if it is async."""
+    is_async = call.startswith("a")
+    awaits = "" if is_async or "stream" in call else "await "
+    twin = f"{awaits}{call[1:] if is_async else f'a{call}'}(...)"
     ports, kind = AsyncPorts if is_async else Ports, type(given).__name__
     performer: Any = given
     if not hasattr(given, "perform"):

@@ -16,6 +16,7 @@ from dataclasses import replace
 from math import inf
 from typing import Any, Self, TypeAlias
 
+from toolreel._driver.first_checks import performer_from_argument
 from toolreel._driver.inbox import Incoming, user_message_event
 from toolreel._driver.ports import (
     Journal,
@@ -228,6 +229,7 @@ def _seconds_to_ms(seconds: float) -> int:
 
 
 def progress_of_state(
+    call: str,
     run: Run | State,
     content: Said | UserSpoke | None,
     performer: object,
@@ -235,10 +237,14 @@ def progress_of_state(
     inbox: Incoming | None,
     observe: Observer | None = None,
 ) -> Progress:
-    """The progress of a run that has paused or was stored, with all its pending effects."""
+    """The progress of a run that has paused or was stored, with all its pending effects.
+
+    :param call: the function of the drivers that was called
+    """
     state = run.state if isinstance(run, Run) else run
     if not isinstance(state, State):
         raise ConfigError(f"state: expected the state of a run, got {type(state).__name__}; write run.state")
+    performer = performer_from_argument(performer, call)
     at = Step(state, (), ())
     if content is not None:
         event = user_message_event(content, state.present.provider)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
+from inspect import iscoroutine
 from typing import Any, cast
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from tests.adapters.driver.immediate import ImmediateEndpoint, ImmediateTools
 from tests.samples import complaint
 from toolreel import (
+    Agent,
     AsyncPorts,
     AsyncPythonTools,
     Completed,
@@ -19,9 +22,18 @@ from toolreel import (
     Plan,
     Ports,
     PythonTools,
+    ago_on,
+    aperform,
     arun,
+    aspeak,
+    astream,
+    astream_on,
+    go_on,
     perform,
     run,
+    speak,
+    stream,
+    stream_on,
     tool,
 )
 from toolreel.errors import ProtocolError
@@ -124,20 +136,24 @@ def on_loop(function: Callable[..., object], *given: object) -> object:
             "messages: Plan(...) takes it only in its final form; write Plan.of(...)",
         ),
         (
+            lambda: on_loop(arun, Agent("m", endpoint=scripted()), "hi"),
+            "arun: expected a Plan, got Agent; an agent runs itself: agent.arun(prompt)",
+        ),
+        (
             lambda: untyped(run)(PLAIN, "http://127.0.0.1"),
             "run: expected ports, got str; write Ports(endpoint, tools)",
         ),
         (
             lambda: untyped(run)(PLAIN, AsyncPorts(aendpoint())),
-            "run: AsyncPorts is async; write await arun(plan, ...)",
+            "run: AsyncPorts is async; write await arun(...)",
         ),
         (
             lambda: on_loop(arun, PLAIN, Ports(scripted())),
-            "arun: Ports is not async; write AsyncPorts(...), or run(plan, ...)",
+            "arun: Ports is not async; write AsyncPorts(...), or run(...)",
         ),
         (
             lambda: untyped(run)(PLANNED, untyped(Ports)(scripted(), AsyncPythonTools([stock]))),
-            "tools: AsyncPythonTools is async; write AsyncPorts(...) and await arun(plan, ...)",
+            "tools: AsyncPythonTools is async; write AsyncPorts(...) and await arun(...)",
         ),
         (
             lambda: on_loop(arun, PLANNED, untyped(AsyncPorts)(aendpoint(), TOOLS)),
@@ -149,6 +165,47 @@ def test_a_first_attempt_that_cannot_work_says_what_to_write(
     attempt: Callable[[], object], words: str
 ) -> None:
     assert complaint(ConfigError, attempt) == words
+
+
+BEGUN = start(PLAIN).state
+
+
+@pytest.mark.parametrize(
+    ("sync", "given", "asynchronous"),
+    [
+        (run, [PLAIN], arun),
+        (go_on, [BEGUN], ago_on),
+        (speak, [BEGUN, "more"], aspeak),
+        (stream, [PLAIN], astream),
+        (stream_on, [BEGUN], astream_on),
+        (perform, [pending(BEGUN)[0]], aperform),
+    ],
+)
+def test_each_function_refuses_ports_of_the_other_kind(
+    sync: Callable[..., Any], given: list[object], asynchronous: Callable[..., Any]
+) -> None:
+    name, twin = sync.__name__, asynchronous.__name__
+    write = f"{twin}(...)" if "stream" in name else f"await {twin}(...)"
+    for ports, words in (
+        (AsyncPorts(aendpoint()), f"{name}: AsyncPorts is async; write {write}"),
+        (
+            Ports(untyped(aendpoint)()),
+            f"endpoint: ImmediateEndpoint is async; write AsyncPorts(...) and {write}",
+        ),
+    ):
+        assert complaint(ConfigError, partial(sync, *given, ports)) == words
+
+    def awaited(ports: object) -> object:
+        # A stream is refused as soon as it is made.
+        made = asynchronous(*given, ports)
+        return asyncio.run(made) if iscoroutine(made) else made
+
+    instead = "take its async version, or Ports and"
+    for ports, words in (
+        (Ports(scripted()), f"{twin}: Ports is not async; write AsyncPorts(...), or {name}(...)"),
+        (untyped(AsyncPorts)(scripted()), f"endpoint: ScriptedEndpoint is not async; {instead} {name}()"),
+    ):
+        assert complaint(ConfigError, partial(awaited, ports)) == words
 
 
 def test_an_async_port_may_be_a_plain_function_that_returns_an_awaitable() -> None:
