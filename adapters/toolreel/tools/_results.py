@@ -16,26 +16,25 @@ from toolreel_core._conversation import Media
 from toolreel_core._jsontext import Json, JsonText, canonical, parse
 from toolreel_core._plan import OutputSpec
 from toolreel_core._protocol import Completed, Outcome, RunTool, ToolReturned
+from toolreel_core._tools import ENVELOPE_KEYS
 
 OkKey: TypeAlias = Literal["envelope", "failure", "data"]
 """``envelope``: it counts in an object that has no keys but those of an envelope; ``failure``: also next to
 any other keys, when it is false, and ``error`` says why; ``data``: it never counts."""
 
-# An object with no other keys is an envelope to the core, so that ``envelope`` needs no code here.
-_ENVELOPE = frozenset({"ok", "tool_name", "data", "warnings", "errors"})
-
 
 def apply_ok_key(value: Json, ok_key: OkKey) -> Json:
+    # To the core, an object with no other keys is an envelope: nothing to do.
     if ok_key == "envelope" or not isinstance(value, Mapping) or not isinstance(value.get("ok"), bool):
         return value
     if ok_key == "data":
         return {"ok": True, "data": value}
-    return value if value["ok"] or value.keys() <= _ENVELOPE else _failure_envelope(value)
+    return value if value["ok"] or value.keys() <= ENVELOPE_KEYS else _failure_envelope(value)
 
 
 def _failure_envelope(value: Mapping[str, Json]) -> Json:
     data = value.get("data", {})
-    if further := {key: item for key, item in value.items() if key not in _ENVELOPE | {"error"}}:
+    if further := {key: item for key, item in value.items() if key not in ENVELOPE_KEYS | {"error"}}:
         data = {**further, **({"data": data} if "data" in value else {})}
     given = [error for key in ("error", "errors") if (error := value.get(key)) is not None]
     errors = [each for error in given for each in (error if isinstance(error, list | tuple) else [error])]

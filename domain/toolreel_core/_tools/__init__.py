@@ -3,6 +3,7 @@
 # mypy: implicit-reexport
 
 from toolreel_core._tools.results import (
+    ENVELOPE_KEYS,
     Envelope,
     Fault,
     FaultCode,
