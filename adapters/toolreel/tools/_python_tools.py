@@ -324,7 +324,7 @@ class Call:
         response = isolation.response(request, self.context)
         if trace := response.get("trace"):
             self.on_error(self.context.call, Crash("it failed in its own process", str(trace)))
-        return replace(cast("ToolReturned", load_event(response["event"])), ref=effect.ref)
+        return cast("ToolReturned", load_event(response["event"]))
 
     def timeout_result(self) -> ToolReturned:
         definition, how = self.tool.definition, f"did not return within {self.seconds:g} s"
