@@ -150,6 +150,7 @@ def _wait_without_reaping(process: subprocess.Popen[bytes]) -> None:
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    # PermissionError: of macOS, for a group that has ended and is not reaped (airspeed-velocity/asv#304).
     with suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

@@ -361,6 +361,7 @@ async def _end_process(process: Process, family: Mapping[int, int], *, at_once: 
 
 
 def _signal_process(process: Process, how: signal.Signals) -> None:
+    # PermissionError: of macOS, for a group that has ended and is not reaped (airspeed-velocity/asv#304).
     with suppress(ProcessLookupError, PermissionError):
         if sys.platform == "win32":
             process.terminate()
