@@ -21,6 +21,7 @@ from toolreel_core._jsontext import Json
 
 _MAX_REPLY = 16 * 2**20
 """Bytes of a result; limits of the run may be lower."""
+# PYTHONHASHSEED: if you pin it, the order of sets in a tool is the same in a process of its own.
 _INHERITED = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "PYTHONHASHSEED", "SYSTEMROOT", "TMPDIR", "TZ")
 # Not ``-m``: the process needs the ``sys.path`` of this one before it can import any of our modules.
 _PROGRAM = (
