@@ -441,11 +441,14 @@ def minimax_m3_call(source: Source, start: int, _end: int) -> Reading | None:
     parameters = {key: source.offered.parameter(name, key) for key in source.offered.parameters(name)}
     # Without `additionalProperties`, an element that is not a parameter would be typed by its looks.
     schema: Json = {"properties": parameters, "additionalProperties": False}
-    inside = _element_content(source, opening.end(), "invoke", schema, MAX_DEPTH)
+    stray: list[str] = []
+    inside = _element_content(source, opening.end(), "invoke", schema, MAX_DEPTH, stray)
     if inside is None:
-        return rejected_reading("truncated", len(source.text))
+        # Tags that do not match show no end: a call behind them may be a part of a value.
+        closed = not source.cut and source.find("]<]minimax[>[</invoke>", opening.end()) >= 0
+        return rejected_reading("malformed" if closed else "truncated", len(source.text))
     value, end = inside
-    given = value if isinstance(value, Mapping) else {}
+    given = value if isinstance(value, Mapping) and not stray else {}
     blank = isinstance(value, str) and not value.strip()
     return (
         single_call_reading(name, given, "minimax_m3_xml", end)
@@ -454,14 +457,17 @@ def minimax_m3_call(source: Source, start: int, _end: int) -> Reading | None:
     )
 
 
-def _element_content(source: Source, at: int, name: str, schema: Json, depth: int) -> tuple[Json, int] | None:
+def _element_content(
+    source: Source, at: int, name: str, schema: Json, depth: int, stray: list[str]
+) -> tuple[Json, int] | None:
+    """The value of an element and its end; ``stray`` takes text next to elements."""
     begin = at
     members: dict[str, Json] = {}
     items: list[Json] = []
     while tag := source.search(_M3_TAG, at):
-        # Text next to elements: nobody knows which of both is the value.
-        if (members or items or not tag["close"]) and source.text[at : tag.start()].strip():
-            return None
+        # Nobody knows which of both is the value.
+        if (members or items or not tag["close"]) and (text := source.text[at : tag.start()].strip()):
+            stray.append(text)
         if tag["close"]:
             if tag["name"] != name:
                 return None
@@ -469,7 +475,7 @@ def _element_content(source: Source, at: int, name: str, schema: Json, depth: in
             return items or members or typed_value(text, schema), tag.end()
         child = tag["name"]
         meant = _child_schema(schema, child)
-        inner = _element_content(source, tag.end(), child, meant, depth - 1) if depth else None
+        inner = _element_content(source, tag.end(), child, meant, depth - 1, stray) if depth else None
         if inner is None:
             return None
         value, at = inner
