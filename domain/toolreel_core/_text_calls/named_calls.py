@@ -297,9 +297,12 @@ def calls_in_code_block(
     if not callee.match(source.text, first):
         return enveloped_calls(block, source, start, at)
     calls, end, flaw = call_expressions(source, at, source.enabled_dialect(*block.dialects), callee)
-    if flaw is None:
-        return Reading(end_of_block(source, end, block), calls)
-    return replace(failed_call(source, end, flaw, block), calls=calls)
+    if flaw is not None:
+        return replace(failed_call(source, end, flaw, block), calls=calls)
+    reading = Reading(end_of_block(source, end, block), calls)
+    closed = block.closing.search(source.text, end, reading.end)
+    # Other code before the closer may change what the calls mean.
+    return reading if closed else rejected_if_tags_follow(source, reading, _block_tags_pattern(block))
 
 
 # `call` or its colon may be missing, and Gemma 4 sometimes writes parentheses.
