@@ -77,8 +77,8 @@ def marked_calls(
         ):
             yield None
         elif inner is not None:
-            # In a bare message, the id of a wrapper around several calls is the id of none.
-            around = {} if strict and len(inner) > 1 else item
+            # The id of a wrapper around several calls is the id of none.
+            around = {} if len(inner) > 1 else item
             yield from marked_calls(inner, offered, dialect, around, strict=strict)
         else:
             yield _call_of_object(item, offered, dialect, outer)
