@@ -325,7 +325,8 @@ _BLOCK = Block(
     closing_tag_pattern(CLOSING),
 )
 _OWNERS = {"seed:": "seed_xml", "ifm|": "ifm_xml", "longcat_": "longcat_json", "iquest_": "glm_xml"}
-# Some mix both forms: a bare name as GLM writes it, then an object as Hermes does.
+# Some mix both forms: a bare name as GLM writes it, then an object as Hermes does. A colon, dots or a dash
+# before the object are of a sentence or a list: `Sure: {`.
 _NAMED = lazy_pattern(r"\s*+(?P<name>[\w.:-]{1,200}+)(?<=\w)\s*+(?={)")
 # Qwen's code interpreter writes its code behind the JSON.
 _CODE = lazy_pattern(r"\s*<code>")

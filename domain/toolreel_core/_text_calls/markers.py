@@ -293,7 +293,7 @@ def marker_match_at(text: str, start: int) -> re.Match[str] | None:
 
 # A cheap search, which makes plain text fast; each place that it finds is then compared with the markers.
 # A marker that begins in none of these ways is never found. Letters are in the case that models write: to
-# ignore it costs five times as much on prose, and nobody has seen `[tool_calls]` in small letters.
+# ignore it costs five times as much on prose, and no thread is known with `[tool_calls]` in small letters.
 SIGNS = lazy_pattern(
     r"<[\w|｜‖!/]|\[[TBEe/cCqQ]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>|\\begin\{|#\+[bB]"
     r"|functools\[|function call<|to=|Observation:"

@@ -352,7 +352,7 @@ def text_calls(
     found = _calls_in_source(source, earlier)
     found = found if made is None else _without_succeeded_calls(found, content, made)
     # Removing calls may join the text around them into another call; such a remainder is never returned,
-    # because it would be read as a call on the next turn.
+    # because it would be read as a call on the next turn, as part of a history that no limit has cut.
     rest = replace(source, text=found.content, cut=source.cut and not found.calls)
     if found.content != content and _calls_in_source(rest, earlier).calls:
         return replace(found, content="" if found.calls else content)
