@@ -75,8 +75,6 @@ _CLOSER = lazy_pattern(
 _REMOVED: Sequence[tuple[re.Pattern[str], Kind]] = ((WRAPPER, "wrapper"), (SPECIAL, "special"))
 _NOT_OFFERED = frozenset({"quotation", "fabricated_result"})
 """Reasons for which nothing is an unread call of the model."""
-_BLOCKQUOTE = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
-"""A line of a block quotation; ``>>>`` is Python's prompt."""
 
 
 def _calls_with_original_text(calls: Sequence[TextCall], text: str) -> list[TextCall]:
@@ -233,9 +231,7 @@ class Scan:
 
 def scan_for_calls(source: Source, earlier: Iterable[str] = (), *, nested: bool = False) -> Scan:
     found = Scan(source, earlier, nested=nested)
-    # The marker of a quoted line begins with a line break, which the first line does not have.
-    quoted = _BLOCKQUOTE.match(source.text)
-    position = found.quotations.rest_of_line(quoted.end()).end if quoted else found.read_call_without_opener()
+    position = found.quotations.end_of_quoted_head() or found.read_call_without_opener()
     while mark := SIGNS.search(source.text, position):
         position = found.read_marker(mark.start())
     return found

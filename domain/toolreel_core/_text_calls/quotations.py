@@ -196,7 +196,7 @@ class Quotations:
         """The text without what is quoted; a quotation without a closer quotes nothing here."""
         text = self.source.text
         parts: list[str] = []
-        begin = at = self.rest_of_line(0).end if _QUOTED_LINE.match(text) else 0
+        begin = at = self.end_of_quoted_head()
         while mark := _ANY.search(text, at):
             kind = mark.lastgroup or ""
             region = self.region_of_opener(mark, kind)
@@ -209,6 +209,10 @@ class Quotations:
                 parts.append(text[begin : mark.start()])
                 begin = at = region.end
         return "".join([*parts, text[begin:]])
+
+    def end_of_quoted_head(self) -> int:
+        # The marker of a quoted line begins with a line break, which the first line does not have.
+        return self.rest_of_line(0).end if _QUOTED_LINE.match(self.source.text) else 0
 
     def rest_of_line(self, start: int) -> Region:
         place = self.source.find("\n", start)
