@@ -462,5 +462,5 @@ def reject_up_to_balancing_tag(source: Source, at: int, tags: Tags) -> Reading:
         if opened and opened.start() < close.start():
             depth, at = depth + 1, opened.end()
         else:
-            depth, at = depth - 1, max(close.end(), at + 1)
+            depth, at = depth - 1, close.end()
     return rejected_reading("malformed", at)
