@@ -205,7 +205,7 @@ _AS_XML = Block(("qwen_xml", "seed_xml", "minicpm5_xml", "function_tag_json"), F
 _AS_PARAM = Block(("minicpm5_xml", "qwen_xml", "seed_xml"), FUNCTION, _FUNCTION_END)
 _AS_JSON = Block(("function_tag_json", "qwen_xml", "minicpm5_xml"), FUNCTION, _FUNCTION_END)
 GROK = Block(
-    ("xai_function_call",), _XAI, closing_tag_pattern(r"</(?:xai:)?function_?(?:call)?\b[^<>\n]{0,20}>")
+    ("xai_function_call",), _XAI, closing_tag_pattern(r"</(?:xai:)?function_?(?:call)?\b[^<>\n]{0,80}>")
 )
 """``<xai:function_call name="f">``, whose closing tag is often misspelled."""
 INVOKE = Block(

@@ -235,7 +235,7 @@ WRAPPER = lazy_pattern(
     rf"{OPENING}|{CLOSING}"
     rf"|(?:{TAG_TOKEN})?</?{_NAMESPACE}(?:function_calls?|tool_?calls?|calls|tool|tool_use)"
     r"(?::[^<>\s]{1,40})?\s*>"
-    r"|</(?:\w{1,40}:)?(?:function|invoke|parameter|xai:function_call)\b[^<>\n]{0,20}>"
+    r"|</(?:\w{1,40}:)?(?:function|invoke|parameter|xai:function_call)\b[^<>\n]{0,80}>"
     # Step-3 writes `function` and a separator before its elements.
     rf"|<{BAR}tool[▁_ ]calls?[▁_ ](?:begin|end){BAR}>(?:function<{BAR}tool[▁_ ]sep{BAR}>)?"
     r"|<\|tool_calls?(?:_section_begin|_section_end|:end)?\|>|<\|/tool_call\|>"
