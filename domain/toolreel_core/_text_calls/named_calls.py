@@ -399,8 +399,8 @@ def message_with_header(source: Source, start: int, _end: int) -> Reading | None
 def message_with_bare_recipient(source: Source, start: int, _end: int) -> Reading | None:
     """A header that begins with ``to=``: Muse's without its opener, or Harmony's without its tokens.
 
-    Of the latter only ``to=functions.NAME`` and JSON remain, with other debris around them (as in
-    openai/codex). The same words may be prose, so the tool must exist.
+    Of the latter only ``to=functions.NAME`` and JSON remain, with other debris around them
+    (openai/codex#13114). The same words may be prose, so the tool must exist.
     """
     if header := _MUSE.match(source.text, start):
         return _muse_message(source, header, header["to"])
