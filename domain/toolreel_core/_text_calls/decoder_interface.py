@@ -14,6 +14,7 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
+    json_type,
     list_at,
     read_json,
     tree_at,
@@ -181,4 +182,5 @@ def text_call_if_valid(
         return None
     if sound is None:
         return None
-    return TextCall(name, sound, "", dialect, str(call_id).strip() if isinstance(call_id, str | int) else "")
+    identified = json_type(call_id) in {"string", "integer"}
+    return TextCall(name, sound, "", dialect, str(call_id).strip() if identified else "")

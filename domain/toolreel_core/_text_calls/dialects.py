@@ -94,7 +94,8 @@ _THINK = lazy_pattern(
 )
 """Openers of reasoning, which count at the head of a text, and closers, which count anywhere."""
 # The decoders take long to import, so a plain answer must not need them. `=` is in `to=`, which may be all
-# that is left of a Harmony header; `✿` and `◁` begin marks of Qwen-Agent and tags of reasoning.
+# that is left of a Harmony header; `✿` and `◁` begin marks of Qwen-Agent and tags of reasoning. A call in
+# Python needs none of them only if it has no arguments.
 _DRAWN = frozenset("<[{=✿◁")
 # How a message in a bare dialect can begin: a cheap look before all of them are tried.
 WHOLE = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
@@ -102,7 +103,7 @@ WHOLE = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
 
 def is_free_of_markup(text: str) -> bool:
     """Whether a text has none of the characters that the markup of calls or of reasoning needs."""
-    return _DRAWN.isdisjoint(text) and not text.lstrip().startswith(WHOLE)
+    return _DRAWN.isdisjoint(text) and "()" not in text and not text.lstrip().startswith(WHOLE)
 
 
 def has_think_tags(text: str) -> bool:

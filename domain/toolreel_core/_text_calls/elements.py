@@ -205,7 +205,7 @@ _AS_XML = Block(("qwen_xml", "seed_xml", "minicpm5_xml", "function_tag_json"), F
 _AS_PARAM = Block(("minicpm5_xml", "qwen_xml", "seed_xml"), FUNCTION, _FUNCTION_END)
 _AS_JSON = Block(("function_tag_json", "qwen_xml", "minicpm5_xml"), FUNCTION, _FUNCTION_END)
 GROK = Block(
-    ("xai_function_call",), _XAI, closing_tag_pattern(r"</(?:xai:)?function_?(?:call)?\b[^<>\n]{0,20}>")
+    ("xai_function_call",), _XAI, closing_tag_pattern(r"</(?:xai:)?function_?(?:call)?\b[^<>\n]{0,80}>")
 )
 """``<xai:function_call name="f">``, whose closing tag is often misspelled."""
 INVOKE = Block(
@@ -325,7 +325,8 @@ _BLOCK = Block(
     closing_tag_pattern(CLOSING),
 )
 _OWNERS = {"seed:": "seed_xml", "ifm|": "ifm_xml", "longcat_": "longcat_json", "iquest_": "glm_xml"}
-# Some mix both forms: a bare name as GLM writes it, then an object as Hermes does.
+# Some mix both forms: a bare name as GLM writes it, then an object as Hermes does. A colon, dots or a dash
+# before the object are of a sentence or a list: `Sure: {`.
 _NAMED = lazy_pattern(r"\s*+(?P<name>[\w.:-]{1,200}+)(?<=\w)\s*+(?={)")
 # Qwen's code interpreter writes its code behind the JSON.
 _CODE = lazy_pattern(r"\s*<code>")
@@ -441,11 +442,14 @@ def minimax_m3_call(source: Source, start: int, _end: int) -> Reading | None:
     parameters = {key: source.offered.parameter(name, key) for key in source.offered.parameters(name)}
     # Without `additionalProperties`, an element that is not a parameter would be typed by its looks.
     schema: Json = {"properties": parameters, "additionalProperties": False}
-    inside = _element_content(source, opening.end(), "invoke", schema, MAX_DEPTH)
+    stray: list[str] = []
+    inside = _element_content(source, opening.end(), "invoke", schema, MAX_DEPTH, stray)
     if inside is None:
-        return rejected_reading("truncated", len(source.text))
+        # Tags that do not match show no end: a call behind them may be a part of a value.
+        closed = not source.cut and source.find("]<]minimax[>[</invoke>", opening.end()) >= 0
+        return rejected_reading("malformed" if closed else "truncated", len(source.text))
     value, end = inside
-    given = value if isinstance(value, Mapping) else {}
+    given = value if isinstance(value, Mapping) and not stray else {}
     blank = isinstance(value, str) and not value.strip()
     return (
         single_call_reading(name, given, "minimax_m3_xml", end)
@@ -454,14 +458,17 @@ def minimax_m3_call(source: Source, start: int, _end: int) -> Reading | None:
     )
 
 
-def _element_content(source: Source, at: int, name: str, schema: Json, depth: int) -> tuple[Json, int] | None:
+def _element_content(
+    source: Source, at: int, name: str, schema: Json, depth: int, stray: list[str]
+) -> tuple[Json, int] | None:
+    """The value of an element and its end; ``stray`` takes text next to elements."""
     begin = at
     members: dict[str, Json] = {}
     items: list[Json] = []
     while tag := source.search(_M3_TAG, at):
-        # Text next to elements: nobody knows which of both is the value.
-        if (members or items or not tag["close"]) and source.text[at : tag.start()].strip():
-            return None
+        # Nobody knows which of both is the value.
+        if (members or items or not tag["close"]) and (text := source.text[at : tag.start()].strip()):
+            stray.append(text)
         if tag["close"]:
             if tag["name"] != name:
                 return None
@@ -469,7 +476,7 @@ def _element_content(source: Source, at: int, name: str, schema: Json, depth: in
             return items or members or typed_value(text, schema), tag.end()
         child = tag["name"]
         meant = _child_schema(schema, child)
-        inner = _element_content(source, tag.end(), child, meant, depth - 1) if depth else None
+        inner = _element_content(source, tag.end(), child, meant, depth - 1, stray) if depth else None
         if inner is None:
             return None
         value, at = inner

@@ -297,9 +297,12 @@ def calls_in_code_block(
     if not callee.match(source.text, first):
         return enveloped_calls(block, source, start, at)
     calls, end, flaw = call_expressions(source, at, source.enabled_dialect(*block.dialects), callee)
-    if flaw is None:
-        return Reading(end_of_block(source, end, block), calls)
-    return replace(failed_call(source, end, flaw, block), calls=calls)
+    if flaw is not None:
+        return replace(failed_call(source, end, flaw, block), calls=calls)
+    reading = Reading(end_of_block(source, end, block), calls)
+    closed = block.closing.search(source.text, end, reading.end)
+    # Other code before the closer may change what the calls mean.
+    return reading if closed else rejected_if_tags_follow(source, reading, _block_tags_pattern(block))
 
 
 # `call` or its colon may be missing, and Gemma 4 sometimes writes parentheses.
@@ -396,8 +399,8 @@ def message_with_header(source: Source, start: int, _end: int) -> Reading | None
 def message_with_bare_recipient(source: Source, start: int, _end: int) -> Reading | None:
     """A header that begins with ``to=``: Muse's without its opener, or Harmony's without its tokens.
 
-    Of the latter only ``to=functions.NAME`` and JSON remain, with other debris around them (as in
-    openai/codex). The same words may be prose, so the tool must exist.
+    Of the latter only ``to=functions.NAME`` and JSON remain, with other debris around them
+    (openai/codex#13114). The same words may be prose, so the tool must exist.
     """
     if header := _MUSE.match(source.text, start):
         return _muse_message(source, header, header["to"])

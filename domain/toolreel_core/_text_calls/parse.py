@@ -75,8 +75,6 @@ _CLOSER = lazy_pattern(
 _REMOVED: Sequence[tuple[re.Pattern[str], Kind]] = ((WRAPPER, "wrapper"), (SPECIAL, "special"))
 _NOT_OFFERED = frozenset({"quotation", "fabricated_result"})
 """Reasons for which nothing is an unread call of the model."""
-_BLOCKQUOTE = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
-"""A line of a block quotation; ``>>>`` is Python's prompt."""
 
 
 def _calls_with_original_text(calls: Sequence[TextCall], text: str) -> list[TextCall]:
@@ -233,9 +231,7 @@ class Scan:
 
 def scan_for_calls(source: Source, earlier: Iterable[str] = (), *, nested: bool = False) -> Scan:
     found = Scan(source, earlier, nested=nested)
-    # The marker of a quoted line begins with a line break, which the first line does not have.
-    quoted = _BLOCKQUOTE.match(source.text)
-    position = found.quotations.rest_of_line(quoted.end()).end if quoted else found.read_call_without_opener()
+    position = found.quotations.end_of_quoted_head() or found.read_call_without_opener()
     while mark := SIGNS.search(source.text, position):
         position = found.read_marker(mark.start())
     return found
@@ -352,7 +348,7 @@ def text_calls(
     found = _calls_in_source(source, earlier)
     found = found if made is None else _without_succeeded_calls(found, content, made)
     # Removing calls may join the text around them into another call; such a remainder is never returned,
-    # because it would be read as a call on the next turn.
+    # because it would be read as a call on the next turn, as part of a history that no limit has cut.
     rest = replace(source, text=found.content, cut=source.cut and not found.calls)
     if found.content != content and _calls_in_source(rest, earlier).calls:
         return replace(found, content="" if found.calls else content)

@@ -77,8 +77,8 @@ def marked_calls(
         ):
             yield None
         elif inner is not None:
-            # In a bare message, the id of a wrapper around several calls is the id of none.
-            around = {} if strict and len(inner) > 1 else item
+            # The id of a wrapper around several calls is the id of none.
+            around = {} if len(inner) > 1 else item
             yield from marked_calls(inner, offered, dialect, around, strict=strict)
         else:
             yield _call_of_object(item, offered, dialect, outer)
@@ -462,5 +462,5 @@ def reject_up_to_balancing_tag(source: Source, at: int, tags: Tags) -> Reading:
         if opened and opened.start() < close.start():
             depth, at = depth + 1, opened.end()
         else:
-            depth, at = depth - 1, max(close.end(), at + 1)
+            depth, at = depth - 1, close.end()
     return rejected_reading("malformed", at)

@@ -175,11 +175,11 @@ class Quotations:
         rest = Region(start, len(self.source.text), certain=False, closed=False)
         match kind:
             case "think":
-                return self.region_to_closer(reasoning_closer_pattern(mark[0]), start, end)
+                return self.region_to_closer(_paired_closer(mark[0]), start, end)
             case "result":
                 # If it isn't closed, it quotes the rest: a call in a result may be an injection.
                 tag = mark[0].rstrip(">").split()[0]
-                return self.region_to_closer(re.compile(re.escape(f"</{tag[1:]}>")), start, end) or rest
+                return self.region_to_closer(_paired_closer(f"{tag}>"), start, end) or rest
             case "comment":
                 whole = self.region_to_closer(re.compile("-->"), start, end)
                 # Unclosed, it quotes the rest of the text only if it begins a line, as in Markdown.
@@ -196,7 +196,7 @@ class Quotations:
         """The text without what is quoted; a quotation without a closer quotes nothing here."""
         text = self.source.text
         parts: list[str] = []
-        begin = at = self.rest_of_line(0).end if _QUOTED_LINE.match(text) else 0
+        begin = at = self.end_of_quoted_head()
         while mark := _ANY.search(text, at):
             kind = mark.lastgroup or ""
             region = self.region_of_opener(mark, kind)
@@ -209,6 +209,10 @@ class Quotations:
                 parts.append(text[begin : mark.start()])
                 begin = at = region.end
         return "".join([*parts, text[begin:]])
+
+    def end_of_quoted_head(self) -> int:
+        # The marker of a quoted line begins with a line break, which the first line does not have.
+        return self.rest_of_line(0).end if _QUOTED_LINE.match(self.source.text) else 0
 
     def rest_of_line(self, start: int) -> Region:
         place = self.source.find("\n", start)
@@ -316,7 +320,14 @@ _PAIRS = {
     "<|think|>": "<|end|>",
     "<|plamo:begin_think:plamo|>": "<|plamo:end_think:plamo|>",
     "<|open|>think<|sep|>": "<|close|>think<|sep|>",
+    # Results of tools: Gemma's, FunctionGemma's, Cohere's and DeepSeek's.
+    "<|tool_response>": "<tool_response|>",
+    "<start_function_response>": "<end_function_response>",
+    "<|start_tool_result|>": "<|end_tool_result|>",
+    "<｜tool▁outputs▁begin｜>": "<｜tool▁outputs▁end｜>",
+    "<｜tool▁output▁begin｜>": "<｜tool▁output▁end｜>",
 }
+"""Openers of reasoning and of results whose closer is not a closing tag with their name."""
 # Kimi K3's is not in `OPENERS`, because within a text `xtml_channel` reads it.
 _ANY_OPENER = lazy_pattern(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
 """An opener, also of the families whose text is not a tag."""
@@ -351,7 +362,7 @@ def leading_reasoning(text: str, *, cut: bool = False) -> Thoughts:
     at = 0
     quotations = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut))
     while opening:
-        closing = reasoning_closer_pattern(opening["opener"])
+        closing = _paired_closer(opening["opener"])
         close = quotations.find_closer(closing, opening.start("opener"), opening.end())
         if not isinstance(close, re.Match):
             break
@@ -366,7 +377,7 @@ def leading_reasoning(text: str, *, cut: bool = False) -> Thoughts:
     return Thoughts("\n".join(said), at)
 
 
-def reasoning_closer_pattern(opener: str) -> re.Pattern[str]:
+def _paired_closer(opener: str) -> re.Pattern[str]:
     mark = opener.lower()
     return re.compile(re.escape(_PAIRS.get(mark, f"</{mark[1:]}")), re.IGNORECASE)
 

@@ -101,8 +101,9 @@ def is_in_indented_code(text: str, start: int, end: int, head: int) -> bool:
 
 
 def is_escaped(text: str, start: int) -> bool:
-    # Bounded, so that a row of backslashes is not counted again for each call.
-    before = text[max(0, start - 8) : start]
+    # Bounded, so that a row of backslashes is not counted again for each call. Eight levels of JSON in JSON
+    # need 255 of them; the bound is odd, so a longer row is taken for an escape.
+    before = text[max(0, start - 255) : start]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 

@@ -253,7 +253,8 @@ _MARKUP = lazy_pattern(
 _END_MARKER = lazy_pattern(rf"(?P<call>{_CALL_END})|{SPECIAL.pattern}", re.IGNORECASE)
 # Characters of the longest marker that `_END_MARKER` matches.
 _LONGEST_MARKER = 80
-_BRACKETS = frozenset("{=<")
+# One of these is in each skeleton of a call.
+_SIGNS = ("{", "=", "<", "()")
 _IN_SENTENCE = lazy_pattern(r"[^\s.!?:;,)}\]'\"”。>][ \t]\Z|[(\[{]\s?\Z")
 """What stands before a marker that a sentence names: a blank without the end of a sentence, or a bracket."""
 
@@ -271,7 +272,7 @@ def looks_like_a_call(
     outside = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut=False)).text_outside()
     if (
         has_call_markup(outside)
-        or (not _BRACKETS.isdisjoint(outside) and has_call_skeleton(outside, known, schemas, made))
+        or (any(sign in outside for sign in _SIGNS) and has_call_skeleton(outside, known, schemas, made))
         or has_tool_name_before_fence(text, known, schemas)
     ):
         return True

@@ -48,7 +48,7 @@ def test_other_text_has_none(text: str) -> None:
     assert not has_think_tags(text)
 
 
-SIGNS = ("<think>", "</think>", "<tool_call>", "[TOOL_CALLS]", "{", "[", "to=functions.x", "✿", "◁think▷")
+SIGNS = ("<think>", "</think>", "<tool_call>", "[TOOL_CALLS]", "{", "[", "to=ping", "ping()", "✿", "◁think▷")
 
 
 @given(st.lists(st.sampled_from([*SIGNS, "a", " ", "`", "Action: ", '{"name": "ping", "arguments": {}}'])))
