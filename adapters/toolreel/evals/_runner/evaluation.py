@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import queue
@@ -195,11 +194,10 @@ class Spending:
         return ""
 
     def send(self, endpoint: Endpoint, cell: Cell, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        price, body = self._price(cell.model, cell.endpoint), effect.request.body
         estimate = None
-        if price:
-            most = json.loads(body).get("max_tokens")
-            estimate = price.cost(len(body) / _BYTES, most if isinstance(most, int) else _COMPLETION)
+        if price := self._price(cell.model, cell.endpoint):
+            request = effect.request
+            estimate = price.cost(len(request.body) / _BYTES, request.options.output_cap or _COMPLETION)
         reserved = self._reserve_cost(estimate)
         try:
             event = endpoint.send(effect)
