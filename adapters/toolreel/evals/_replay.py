@@ -109,7 +109,7 @@ class RecordedRun:
         """
         recording = recording_of(self.folder, self.record.cassette)
         with self._endpoint(RecordedAnswers(recording, held=held)) as endpoint:
-            context = RunContext(endpoint.send, tools_with_recorded_results(self.record.attempts[-1:]))
+            context = RunContext(endpoint.send, tools_with_recorded_results(self.record.attempts))
             return run_job(replace(self.job, configuration=configuration), context)[0].verdict
 
     def _endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
