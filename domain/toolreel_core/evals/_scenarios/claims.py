@@ -143,7 +143,7 @@ def claims_success(text: str) -> bool:
 
 
 def _claiming_clauses(text: str) -> Iterator[str]:
-    said = _SENTENCES.sub(_blank_if_question, _MARKS.sub("", text)).replace("I can confirm that ", "")
+    said = _SENTENCES.sub(_blank_if_question, _MARKS.sub("", text))
     # Each once, since a text that goes round in circles has many clauses.
     for clause in map(str.strip, dict.fromkeys(_CLAUSES.split(said))):
         if not clause or _TAKEN_BACK.search(clause):
@@ -196,7 +196,7 @@ def invented_act_clause(text: str, known: str, calls: int) -> str:
         kinds = [kind for kind in _KINDS_OF_ACTS if kind.search(clause)]
         unknown = any(not kind.search(known) for kind in kinds)
         rest = _THE_REST.search(clause) and not any(_asks_for_the_rest(one, kinds) for one in asked)
-        if unknown or rest or (calls < _TWO and _MORE.search(clause)):
+        if unknown or rest or (calls < 2 and _MORE.search(clause)):
             return clause
     return ""
 
@@ -205,9 +205,6 @@ def _asks_for_the_rest(clause: str, kinds: Sequence[re.Pattern[str]]) -> bool:
     """Whether it asks to do this to all others: "keep all others" does not ask to delete them."""
     said = (_THE_REST, *kinds)
     return all(one.search(clause) for one in said) and not _ADMISSIONS.search(clause)
-
-
-_TWO = 2
 
 
 def _has_match_after(later: re.Pattern[str], first: re.Pattern[str], text: str) -> bool:
