@@ -22,6 +22,8 @@ from toolreel_core._settings import WireForm, estimate_tokens_by_bytes
 REPEAT = 3
 """How often a question is asked on which a setting hangs. Three answers about a quirk that comes half of the
 time disagree in three of four probes, two answers in one of two."""
+MOST_REPEATS = 20
+"""The largest number that a caller may ask for."""
 
 MOST = 5
 """How often it is asked at least if its answers disagree, to say how often each came."""
