@@ -308,7 +308,6 @@ def promoted_verdict(folder: str | os.PathLike[str]) -> Verdict:
     return RecordedRun.of_record(_find_run(results, ""), plan, results.path).replay()[0].verdict
 
 
-_UNFIT = re.compile(r"[^a-z0-9]+")
 _TEST = '''\
 """A run of the scenario {scenario}, replayed from the recording beside this file, without a network.
 
@@ -348,7 +347,7 @@ def promote(results: Results, plan: EvalPlan, key: str, folder: Path | str) -> t
             "scripted models never are"
         )
     cell = record.cell
-    name = _UNFIT.sub("_", f"{cell.scenario}_{cell.strategy}_{record.key[:8]}".lower())
+    name = re.sub(r"[^a-z0-9]+", "_", f"{cell.scenario}_{cell.strategy}_{record.key[:8]}".lower())
     verdict = RecordedRun.of_record(record, plan, results.path).replay()[0].verdict
     test, evaluation = Path(folder) / f"test_{name}.py", Path(folder) / name
     for path in (test, evaluation):

@@ -281,8 +281,6 @@ def run_in_threads(
 _WAKING_S = 0.5
 """Seconds after which the thread that waits for runs answers signals, whatever happens."""
 
-_UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
-
 
 @dataclass(frozen=True, slots=True)
 class ExistingRuns:
@@ -453,7 +451,7 @@ def cassette_name(sample: Sample) -> str:
     cell = sample.cell
     last = "__".join((cell.scenario, cell.profile, f"{sample.trial:02}"))
     parts = filter(None, (cell.model, cell.strategy, cell.endpoint, f"{last}__{sample.key[:8]}"))
-    return "/".join(("cassettes", *(_UNFIT.sub("__", part) for part in parts))) + ".yaml"
+    return "/".join(("cassettes", *(re.sub(r"[^A-Za-z0-9_.-]+", "__", part) for part in parts))) + ".yaml"
 
 
 def job_factory(plan: EvalPlan) -> Callable[[Sample], Job]:
