@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tests.evals.provider import provider
 from toolreel.evals import Results, evaluate, load_eval_plan
@@ -53,8 +55,13 @@ def plan_for(path: Path, url: str = "http://localhost", **changes: Json) -> Eval
     return load_eval_plan(None, {"eval": chosen, "endpoint": {"base_url": url}, **changes}, environ={})
 
 
-def evaluated_file(path: Path, out: Path, kind: Kind = "good") -> Results:
+def evaluated_file(
+    path: Path,
+    out: Path,
+    kind: Kind = "good",
+    worded: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+) -> Results:
     """The results of a server that plays one kind of a file's scripts, run after run."""
-    with provider(kinds=(kind,), file=path) as there:
+    with provider(kinds=(kind,), file=path, worded=worded) as there:
         evaluate(plan_for(path, there.url), out)
     return Results.open(out)

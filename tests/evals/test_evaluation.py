@@ -203,20 +203,31 @@ def test_a_budget_that_is_used_up_stops_an_evaluation(
     assert set(far.ended.values()) == {1}
 
 
-@pytest.mark.parametrize("prices", [{}, {model: {"prompt": 0, "completion": 1e6 / 256} for model in LOCAL}])
+BY_TOKENS = {model: {"prompt": 0, "completion": 1e6 / 2_560} for model in LOCAL}
+
+
+@pytest.mark.parametrize(
+    ("prices", "key"),
+    [
+        ({}, "max_tokens"),
+        (BY_TOKENS, "max_tokens"),
+        (BY_TOKENS, "max_completion_tokens"),
+        (BY_TOKENS, "max_output_tokens"),
+    ],
+)
 def test_a_cap_of_the_cost_is_exceeded_by_one_reply_at_most(
-    prices: dict[str, dict[str, float]], tmp_path: Path
+    prices: dict[str, dict[str, float]], key: str, tmp_path: Path
 ) -> None:
     """Eight runs at a time each finished what they had begun: 40 replies of 1 for a cap of 5."""
-    usage = {"prompt_tokens": 10, "completion_tokens": 256, "cost": 1.0}
+    usage = {"prompt_tokens": 10, "completion_tokens": 2_560, "cost": 1.0}
     with provider(worded=lambda reply: {**reply, "usage": usage}) as there:
-        there.pace = 0.02
+        there.pace = 0.2
         plan = plan_of(
             there.url,
             eval={"jobs": 8, "trials": 8},
             budget={"max_cost": 5.0},
             prices=prices,
-            sampling={"max_tokens": 256},
+            sampling={key: 2_560},
             endpoint={"provider": "openrouter"},
         )
         outcome = evaluated(plan, tmp_path)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from shutil import rmtree
+from typing import Any
 
 import pytest
 
@@ -92,6 +94,31 @@ def test_a_run_is_recorded_and_replayed_without_its_tools(folder: Path, tmp_path
     assert [one.fate for one in rejudge_runs(results, plan, "baseline")] == ["unchanged"] * 2
     test, _ = promote(results, plan, records[0].key, tmp_path / "tests")
     assert promoted_verdict(test.with_name(test.stem.removeprefix("test_"))).result == "pass"
+
+
+def test_each_attempt_gets_the_results_that_it_had(folder: Path, tmp_path: Path) -> None:
+    came = count(1)
+
+    def astray_at_first(reply: dict[str, Any]) -> dict[str, Any]:
+        """Asks for another part first, then says nothing, so that the run is tried again."""
+        empty = {"message": {"role": "assistant", "content": ""}, "finish_reason": "stop"}
+        match next(came):
+            case 1:
+                other: dict[str, Any] = json.loads(json.dumps(reply).replace("pin", "nail"))
+                return other
+            case 2:
+                return {**reply, "choices": [empty]}
+            case _:
+                return reply
+
+    results = evaluated_file(folder / "order.toml", tmp_path / "results", worded=astray_at_first)
+    first, _ = results.records()
+    assert [attempt.results[0].arguments for attempt in first.attempts] == [
+        '{"part":"nail"}',
+        '{"part":"pin"}',
+    ]
+    found = [*rejudge_runs(results, plan_of_header(results.header), "baseline")]
+    assert [(one.fate, one.why) for one in found] == [("unchanged", "")] * 2
 
 
 def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path) -> None:

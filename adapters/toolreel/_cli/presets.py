@@ -20,7 +20,15 @@ from toolreel._secrets import url_safe_to_log
 from toolreel.presets import preset_named, with_files
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._plan import Change, Presets, preset_changes
-from toolreel_core._probe import REPEAT, Finding, Probing, Why, estimate_remaining_cost, select_questions
+from toolreel_core._probe import (
+    MOST_REPEATS,
+    REPEAT,
+    Finding,
+    Probing,
+    Why,
+    estimate_remaining_cost,
+    select_questions,
+)
 
 if TYPE_CHECKING:
     from toolreel.probe import Probed
@@ -148,7 +156,7 @@ _SHOWN = 90
 )
 @click.option(
     "--repeat",
-    type=click.IntRange(1, 20),
+    type=click.IntRange(1, MOST_REPEATS),
     default=REPEAT,
     metavar="N",
     help="How often a question is asked on which a setting hangs. A quirk that comes half of the time shows "

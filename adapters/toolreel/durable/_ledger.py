@@ -25,7 +25,6 @@ from toolreel.durable._database import (
     new_engine,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import JsonText, as_tree, parse
 from toolreel_core._protocol import SendRequest
 from toolreel_core._settings import Price
 
@@ -78,9 +77,7 @@ class Limits:
     def estimate(self, effect: SendRequest) -> Estimate:
         """What a request is expected to take."""
         request = effect.request
-        options = as_tree(parse(JsonText(request.options.text)))
-        caps = (options.get(key) for key in ("max_completion_tokens", "max_tokens"))
-        cap = next((each for each in caps if type(each) is int and each > 0), self.reply_tokens)
+        cap = request.options.output_cap or self.reply_tokens
         prompt = sum(map(len, request.pieces())) // _BYTES_PER_TOKEN + 1
         return Estimate(prompt + cap, 0.0 if self.price is None else self.price.cost(prompt, cap))
 

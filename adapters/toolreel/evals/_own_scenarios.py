@@ -139,7 +139,6 @@ _READING = re.compile(
     r"|current|now|convert)(?:[_.]|$)"
 )
 """Names of tools that only read, as far as a name can say it."""
-_UNFIT = re.compile(r"[^a-z0-9]+")
 
 
 class _Call(NamedTuple):
@@ -163,7 +162,7 @@ def scenario_of_session(path: Path, name: str = "") -> tuple[Tree, list[str]]:
     :param name: of the scenario; made of the recording's name by default
     """
     stem = path.name.removesuffix(".jsonl").removesuffix(".journal").removesuffix(".yaml")
-    name = name or _UNFIT.sub("_", stem.lower()).strip("_")
+    name = name or re.sub(r"[^a-z0-9]+", "_", stem.lower()).strip("_")
     check_scenario_name(name)
     recorded = load_recorded_run(path)
     run = retrace(recorded).run

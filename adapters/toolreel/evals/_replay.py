@@ -109,7 +109,7 @@ class RecordedRun:
         """
         recording = recording_of(self.folder, self.record.cassette)
         with self._endpoint(RecordedAnswers(recording, held=held)) as endpoint:
-            context = RunContext(endpoint.send, tools_with_recorded_results(self.record.attempts[-1:]))
+            context = RunContext(endpoint.send, tools_with_recorded_results(self.record.attempts))
             return run_job(replace(self.job, configuration=configuration), context)[0].verdict
 
     def _endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
@@ -308,7 +308,6 @@ def promoted_verdict(folder: str | os.PathLike[str]) -> Verdict:
     return RecordedRun.of_record(_find_run(results, ""), plan, results.path).replay()[0].verdict
 
 
-_UNFIT = re.compile(r"[^a-z0-9]+")
 _TEST = '''\
 """A run of the scenario {scenario}, replayed from the recording beside this file, without a network.
 
@@ -348,7 +347,7 @@ def promote(results: Results, plan: EvalPlan, key: str, folder: Path | str) -> t
             "scripted models never are"
         )
     cell = record.cell
-    name = _UNFIT.sub("_", f"{cell.scenario}_{cell.strategy}_{record.key[:8]}".lower())
+    name = re.sub(r"[^a-z0-9]+", "_", f"{cell.scenario}_{cell.strategy}_{record.key[:8]}".lower())
     verdict = RecordedRun.of_record(record, plan, results.path).replay()[0].verdict
     test, evaluation = Path(folder) / f"test_{name}.py", Path(folder) / name
     for path in (test, evaluation):

@@ -31,6 +31,7 @@ from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._jsontext import Tree, as_tree, read_json, text_at
 from toolreel_core._plan import Preset
 from toolreel_core._probe import (
+    MOST_REPEATS,
     REPEAT,
     Answered,
     Ask,
@@ -156,8 +157,6 @@ TIMEOUT = 60.0
 """Seconds that one reply may take."""
 _LIMIT = 4 * 2**20
 """Bytes of a reply: what a probe asks for has a thousandth of it."""
-# As ``--repeat`` of the command line.
-_MOST_REPEATS = 20
 
 
 def probe(  # noqa: PLR0913 - settings are keyword arguments
@@ -196,8 +195,8 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
     :raises CassetteError: if the recording is there already, or cannot be written
     """
     questions = select_questions(all_questions(), tuple(only))
-    if not 1 <= repeat <= _MOST_REPEATS:
-        raise ConfigError(f"repeat: expected 1 to {_MOST_REPEATS}, got {repeat!r}")
+    if not 1 <= repeat <= MOST_REPEATS:
+        raise ConfigError(f"repeat: expected 1 to {MOST_REPEATS}, got {repeat!r}")
     path = Path(record) if record is not None else None
     if path and path.exists():
         raise CassetteError(f"{path}: exists already; write to another name, or replace it with --overwrite")

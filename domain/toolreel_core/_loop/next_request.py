@@ -38,7 +38,14 @@ from toolreel_core._jsontext import (
     parse,
 )
 from toolreel_core._loop.finish import exhausted_budget_outcome, exhausted_limit, settle, with_notes
-from toolreel_core._plan import Plan, Request, RequestOptions, answer_request_sentence, pin_to_upstream
+from toolreel_core._plan import (
+    OUTPUT_CAPS,
+    Plan,
+    Request,
+    RequestOptions,
+    answer_request_sentence,
+    pin_to_upstream,
+)
 from toolreel_core._protocol import (
     AwaitingReply,
     Completed,
@@ -248,8 +255,6 @@ _LONGEST = 800
 """Words that a summary may have in any window."""
 _SHORTEST = 200
 """Characters to which a passage is cut before others are left out."""
-# The output limit, as each wire form names it.
-_CAPS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 _LEFT_OUT = frozenset({
     "audio", "modalities", "output_config", "response_format", "stop", "stop_sequences", "stream",
     "stream_options", "text",
@@ -318,20 +323,13 @@ def _summary_options(state: State) -> RequestOptions:
     """The plan's options for a request without tools, as far as they suit a text that nobody is shown."""
     room, kept = _history_token_limit(state) * _SUMMARY_PERCENT // 100, dict[str, Json]()
     for key, value in as_tree(parse(state.present.bodies.dropped.text)).items():
-        if key in _CAPS and isinstance(value, int) and 0 < value < room:
+        if key in OUTPUT_CAPS and isinstance(value, int) and 0 < value < room:
             # A limit for short answers would cut the summary, which is then of no use.
             kept[key] = room
         elif key not in _LEFT_OUT:
             kept[key] = value
     options = RequestOptions(canonical(kept))
     return pin_to_upstream(options, state.memory.upstream) if state.memory.upstream else options
-
-
-def summary_token_cap(request: Request) -> int | None:
-    """Tokens after which the summary is cut, if the request says so."""
-    tree = as_tree(parse(request.options.text))
-    caps = [tree.get(key) for key in _CAPS]
-    return next((cap for cap in caps if isinstance(cap, int) and cap > 0), None)
 
 
 _SAMPLE = 200

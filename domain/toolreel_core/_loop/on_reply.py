@@ -44,7 +44,6 @@ from toolreel_core._loop.next_request import (
     request_effect,
     send_next_request,
     summary_draft,
-    summary_token_cap,
     turn_number,
     wait_before_retry,
 )
@@ -391,7 +390,7 @@ def _apply_summary(state: State, phase: AwaitingReply, reply: Reply) -> Step:
     text = without_thoughts(reply.content).strip()
     if state.present.provider.special_token_guard:
         text = neutralize_control_tokens(text)
-    cap, why = summary_token_cap(request_effect(state, phase).request), ""
+    cap, why = request_effect(state, phase).request.options.output_cap, ""
     if reply.calls or has_unread_call(reply, state.present):
         why = "tool_calls"
     elif reply.problem is not None or not text:

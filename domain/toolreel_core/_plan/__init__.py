@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from toolreel_core._plan.request import (
         MAX_TOKENS,
+        OUTPUT_CAPS,
         Bodies,
         IgnoredWhy,
         Request,

@@ -153,6 +153,16 @@ class RequestOptions:
         object.__setattr__(self, "digest", digest(self.text))
         object.__setattr__(self, "streamed", as_tree(parse(self.text)).get("stream") is True)
 
+    @property
+    def output_cap(self) -> int | None:
+        """Tokens after which the reply is truncated, if the options say so."""
+        return _output_cap(as_tree(parse(self.text)))
+
+
+def _output_cap(options: Tree) -> int | None:
+    # llama.cpp and LM Studio read -1 as: no limit.
+    return next((cap for cap in map(options.get, OUTPUT_CAPS) if type(cap) is int and cap > 0), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -222,7 +232,9 @@ _RESERVED_IN: Mapping[WireForm, frozenset[str]] = {
     "messages": _RESERVED | {"system"},
 }
 """The same in each form; a key that stands twice in a body would mean the later one."""
-_CAPS = ("max_completion_tokens", "max_tokens")
+_CHAT_CAPS = ("max_completion_tokens", "max_tokens")
+OUTPUT_CAPS = (*_CHAT_CAPS, "max_output_tokens")
+"""The output limit, as each wire form names it."""
 
 
 class Ignored(NamedTuple):
@@ -321,8 +333,7 @@ def build_request_bodies(
         encoded(without_tools),
         encoded(plain),
         one_call=with_tools.get("parallel_tool_calls") is False,
-        # llama.cpp and LM Studio read -1 as: no limit.
-        output_cap=next((cap for cap in map(accepted.get, _CAPS) if type(cap) is int and cap > 0), None),
+        output_cap=_output_cap(accepted),
         quirks=quirks,
         ignored=(
             *(Ignored(key, "reserved") for key in reserved),
@@ -343,7 +354,7 @@ def accepted_options(options: Tree, provider: Provider) -> tuple[Tree, tuple[str
     # DeepSeek ignores ``max_completion_tokens`` silently (earendil-works/pi#8018); OpenAI's reasoning models
     # reject ``max_tokens`` (simonw/llm#724).
     field = provider.max_tokens_field
-    renamed = {field if field and key in _CAPS else key: value for key, value in kept.items()}
+    renamed = {field if field and key in _CHAT_CAPS else key: value for key, value in kept.items()}
     ruled, temperature = renamed, renamed.get("temperature")
     if provider.temperature_rule == "drop":
         ruled = _without_keys(renamed, "temperature")

@@ -14,7 +14,7 @@ from toolreel_core._probe.findings import (
     preset_tree,
 )
 from toolreel_core._probe.observation import Answered, Unanswered, Why, observe
-from toolreel_core._probe.probing import REPEAT, Ask, Cost, Probing, estimate_remaining_cost
+from toolreel_core._probe.probing import MOST_REPEATS, REPEAT, Ask, Cost, Probing, estimate_remaining_cost
 from toolreel_core._probe.question import (
     Known,
     Question,

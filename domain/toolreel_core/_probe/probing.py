@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from toolreel_core._jsontext import Tree, canonical
+from toolreel_core._plan import OUTPUT_CAPS
 from toolreel_core._probe.observation import PASSING, STOPPING, Answered, Observation, Unanswered, observe
 from toolreel_core._probe.question import MOST_TOKENS, RICHER, Known, Question
 from toolreel_core._probe.verdict import Verdict, Word
@@ -21,6 +22,8 @@ from toolreel_core._settings import WireForm, estimate_tokens_by_bytes
 REPEAT = 3
 """How often a question is asked on which a setting hangs. Three answers about a quirk that comes half of the
 time disagree in three of four probes, two answers in one of two."""
+MOST_REPEATS = 20
+"""The largest number that a caller may ask for."""
 
 MOST = 5
 """How often it is asked at least if its answers disagree, to say how often each came."""
@@ -164,11 +167,7 @@ def estimate_remaining_cost(probing: Probing) -> Cost:
         if question.name not in known.words and not known.holds(question.when):
             left = 0
         body = question.body(probing.model, known)
-        limits = (
-            limit
-            for key in ("max_tokens", "max_completion_tokens", "max_output_tokens")
-            if isinstance(limit := body.get(key), int)
-        )
+        limits = (limit for key in OUTPUT_CAPS if isinstance(limit := body.get(key), int))
         limit = next((each for each in limits if each <= MOST_TOKENS), _UNLIMITED)
         cost = (left, left * estimate_tokens_by_bytes(canonical(body)), left * limit)
         total = Cost(*map(sum, zip(total, cost, strict=True)))

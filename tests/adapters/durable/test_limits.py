@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ from toolreel.durable import (
 )
 from toolreel.testing import Lost, ScriptedEndpoint, saying
 from toolreel_core import LoopConfig
+from toolreel_core._jsontext import canonical
+from toolreel_core._plan import RequestOptions
 from toolreel_core._protocol import ReplyReceived, RequestFailed, TransportFailed
 
 LITTLE = Estimate(10, 0.0)
@@ -188,6 +191,13 @@ def test_a_turn_that_came_too_late_is_given_back_and_does_not_count(shared: str)
     ledger.give_turn_back(late)
     assert turn_of(ledger, next_) == Turn(0.0, is_next=False)
     assert turn_of(ledger, late) == GRANTED
+
+
+@pytest.mark.parametrize("key", ["max_completion_tokens", "max_tokens", "max_output_tokens"])
+def test_a_reply_is_estimated_at_the_limit_of_its_request(key: str) -> None:
+    asked = request()
+    capped = replace(asked, request=replace(asked.request, options=RequestOptions(canonical({key: 50_000}))))
+    assert Limits("a", "unused", requests=1).estimate(capped).tokens > 50_000
 
 
 def test_tokens_are_reserved_by_the_estimate_and_settled_by_usage(shared: str) -> None:

@@ -59,6 +59,18 @@ def test_one_object_says_all_of_it_to_machines() -> None:
     assert tree["estimate"]["cost"] is None
 
 
+def test_a_shard_is_planned_as_the_part_that_it_is() -> None:
+    plan = (*LOCAL, "--strategies", "raw,production", "--trials", "3")
+    result = asked(*plan, "--shard", "1/2")
+    whole, shard = told(*plan), told(*plan, "--shard", "1/2")
+    assert result.stdout.startswith(
+        f"runs        {shard['runs']} in shard 1/2, of 30 = 2 strategies × 5 scenarios × 3 trials\n"
+    )
+    assert (whole["runs"], whole["power"], whole["digest"]) == (30, shard["power"], shard["digest"])
+    assert shard["runs"] < 30
+    assert shard["estimate"]["requests"] < whole["estimate"]["requests"]
+
+
 def test_prices_make_a_cost_and_one_that_is_unknown_is_told(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(
@@ -93,6 +105,7 @@ def test_options_go_over_the_file_and_the_file_over_the_environment(tmp_path: Pa
         (("--set", "id_style=kimi"), "--set id_style: what a provider takes is up to the strategies"),
         (("--header", "X"), "'X': expected NAME=VALUE, for example X-Tenant=MY_TENANT"),
         (("--header", "X=A", "--header", "X=B"), "X is given twice"),
+        (("--shard", "9/3"), "--shard: expected a shard such as 1/3"),
         (("none.toml",), "none.toml: there is no such plan; correct its name"),
     ],
 )

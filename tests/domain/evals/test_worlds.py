@@ -85,6 +85,12 @@ def test_values_are_alike_whatever_their_form() -> None:
         ({}, "/a/b", {"a": {"b": "new"}}),
         ({"a": {"b~/": 1}, "c": 2}, "/a/b~0~1", {"a": {"b~/": "new"}, "c": 2}),
         ({"a": "text"}, "/a/b", {"a": {"b": "new"}}),
+        ({"rows": [{"n": 1}, {"n": 2}]}, "/rows/0/n", {"rows": [{"n": "new"}, {"n": 2}]}),
+        ({"rows": [1, 2]}, "/rows/1", {"rows": [1, "new"]}),
+        ({"rows": [1]}, "/rows/1/n", {"rows": [1, {"n": "new"}]}),
+        # A place that a list cannot have is not made: the list stays.
+        ({"rows": [1]}, "/rows/7", {"rows": [1]}),
+        ({"rows": [1]}, "/rows/n", {"rows": [1]}),
     ],
 )
 def test_one_place_is_set_and_the_way_to_it_made(before: Json, pointer: str, after: Json) -> None:

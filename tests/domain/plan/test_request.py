@@ -125,6 +125,13 @@ def test_the_output_limit_goes_out_under_the_name_that_the_provider_reads(
     assert made.quirks == (("max_tokens_field",) if renamed != options else ())
 
 
+@pytest.mark.parametrize("key", ["max_completion_tokens", "max_tokens", "max_output_tokens"])
+def test_the_output_limit_of_a_request_is_read_in_each_form(key: str) -> None:
+    assert RequestOptions(canonical({key: 9})).output_cap == 9
+    assert bodies({key: 9}).output_cap == 9
+    assert NO_OPTIONS.output_cap is None
+
+
 @pytest.mark.parametrize("cap", [None, True, "9", 0, -1, 2.5])
 def test_a_limit_that_is_none_cuts_nothing(cap: Json) -> None:
     assert bodies({"max_tokens": cap}).output_cap is None

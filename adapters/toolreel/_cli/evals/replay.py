@@ -104,8 +104,8 @@ def bisect_command(folder: Path, keys: tuple[str, ...], first: str, second: str,
     """Find the settings that turn each lost run into a won one, offline; none of them can be left out.
 
     Each recorded run is put through both configurations with its own replies. Where the first loses it and
-    the second wins it, parts of their difference are tried: settings, single transforms and text dialects,
-    request options. A run is undecided if the recording does not answer what would be asked.
+    the second wins it, parts of their difference are tried: settings, of which a list is one, and options of
+    the request. A run is undecided if the recording does not answer what would be asked.
 
     KEY is the beginning of a run's key; without one, all runs of both strategies are looked at.
 

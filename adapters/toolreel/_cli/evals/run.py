@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import reduce
 from itertools import starmap
 from pathlib import Path
@@ -229,7 +229,9 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     try:
         from toolreel.evals import gate_forecasts, power_sentence
 
-        power, gates = power_sentence(plan), gate_forecasts(plan)
+        # Of all shards: gates are checked once they are joined.
+        whole = replace(plan, shard=None)
+        power, gates = power_sentence(whole), gate_forecasts(whole)
     except MissingExtra as missing:
         power, gates = f"unknown: {missing}", ()
     if as_machine:
@@ -251,6 +253,7 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
         "trials": range(plan.trials),
     }
     parts = " × ".join(f"{len(items)} {what}" for what, items in factors.items() if len(items) > 1)
+    shard = f"{plan.count:,} in shard {plan.shard}, of " if plan.shard else ""
     tokens = f"{estimate.prompt_tokens:,.0f} tokens in, {estimate.completion_tokens:,.0f} out"
     scripted = "none: all models are scripted" if all(map(script_kind_of_model, plan.models)) else ""
     caps = {
@@ -258,7 +261,7 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
         **{f"run.{key}": cap for key, cap in plan.options.run_budget.tree().items()},
     }
     rows = (
-        ("runs", f"{plan.count:,} = {parts or '1'}"),
+        ("runs", f"{shard}{plan.whole_count:,} = {parts or '1'}"),
         ("strategies", ", ".join(strategy.name for strategy in plan.strategies)),
         ("scenarios", ", ".join(scenario.name for scenario in plan.scenarios)),
         *(
@@ -347,6 +350,8 @@ def run_command(
     toolreel eval run --model qwen2.5-coder-1.5b --base-url http://127.0.0.1:8080 --out results
     """
     plan = plan_of_options(options)
+    if shard is not None:
+        plan = shard_plan(plan, shard)
     if dry_run:
         return show_plan(plan, as_machine=as_machine)
     if folder is None:
@@ -354,8 +359,6 @@ def run_command(
     # Imported late, as HTTP and recordings are with it: --help needs none of that.
     from toolreel.evals import evaluate
 
-    if shard is not None:
-        plan = shard_plan(plan, shard)
     progress = EvaluationProgress(plan, plan.options.verbosity)
     with closing(connect_with_notices(plan)) as connection, progress.show_until_interrupted() as stop:
         outcome = evaluate(plan, folder, connection, None, progress, stop)

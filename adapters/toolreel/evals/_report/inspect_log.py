@@ -24,7 +24,6 @@ from toolreel_core._jsontext import Json, Tree, chained_digest, parse
 from toolreel_core.evals import Cell, EvalPlan, Record, Tally, Trial
 
 _SCORER = "toolreel"
-_UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
@@ -39,7 +38,7 @@ def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
     for task, rows in group_by_key(made, lambda one: one.cell.task).items():
         profile = task.profile if len(plan.profiles[task.model]) > 1 else ""
         parts = filter(None, (task.model, task.strategy, profile, task.endpoint))
-        paths.append(out / f"{'__'.join(_UNFIT.sub('_', part) for part in parts)}.json")
+        paths.append(out / f"{'__'.join(re.sub(r'[^A-Za-z0-9_.-]+', '_', part) for part in parts)}.json")
         write_json(
             paths[-1], inspect_ai_eval_log(results, plan, task, [(records[one.key], one) for one in rows])
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import queue
@@ -195,11 +194,10 @@ class Spending:
         return ""
 
     def send(self, endpoint: Endpoint, cell: Cell, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        price, body = self._price(cell.model, cell.endpoint), effect.request.body
         estimate = None
-        if price:
-            most = json.loads(body).get("max_tokens")
-            estimate = price.cost(len(body) / _BYTES, most if isinstance(most, int) else _COMPLETION)
+        if price := self._price(cell.model, cell.endpoint):
+            request = effect.request
+            estimate = price.cost(len(request.body) / _BYTES, request.options.output_cap or _COMPLETION)
         reserved = self._reserve_cost(estimate)
         try:
             event = endpoint.send(effect)
@@ -282,8 +280,6 @@ def run_in_threads(
 
 _WAKING_S = 0.5
 """Seconds after which the thread that waits for runs answers signals, whatever happens."""
-
-_UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,7 +451,7 @@ def cassette_name(sample: Sample) -> str:
     cell = sample.cell
     last = "__".join((cell.scenario, cell.profile, f"{sample.trial:02}"))
     parts = filter(None, (cell.model, cell.strategy, cell.endpoint, f"{last}__{sample.key[:8]}"))
-    return "/".join(("cassettes", *(_UNFIT.sub("__", part) for part in parts))) + ".yaml"
+    return "/".join(("cassettes", *(re.sub(r"[^A-Za-z0-9_.-]+", "__", part) for part in parts))) + ".yaml"
 
 
 def job_factory(plan: EvalPlan) -> Callable[[Sample], Job]:

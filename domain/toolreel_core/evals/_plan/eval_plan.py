@@ -346,7 +346,7 @@ CONTROL_RUN = AssumedRun(1, 60, 10, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimated requests, tokens, time and cost of a plan."""
+    """Estimated requests, tokens, time and cost of a plan, or of its shard."""
 
     runs: int
     requests: float
@@ -361,9 +361,12 @@ class Estimate:
 
 
 def estimate_cost(plan: EvalPlan) -> Estimate:
-    """Estimate a plan by assuming :data:`TOOL_RUN` or :data:`CONTROL_RUN` for each run."""
+    """Estimate a plan by assuming :data:`TOOL_RUN` or :data:`CONTROL_RUN` for each run.
+
+    A shard is estimated at its share of the runs.
+    """
     sizes = [CONTROL_RUN if scenario.control else TOOL_RUN for scenario in plan.scenarios]
-    times = len(plan.strategies) * plan.trials
+    times = len(plan.strategies) * plan.trials * plan.count / plan.whole_count
     requests, prompt, completion, seconds = (sum(column) * times for column in zip(*sizes, strict=True))
     places = [(model, place) for model, _ in plan.pairs for place in plan.endpoints]
     prices = filter(None, (plan.options.price(*place) for place in places))

@@ -99,9 +99,12 @@ def _draw_one(table: Table, below: _Below, label: str, taken: Sequence[Json]) ->
             left = [item for item in items if item not in taken] or items
             return left[below(label, len(left))]
         case {"pattern": text}:
-            labels = (f"{label}/{again}" if again else label for again in range(1_000))
-            tries = (_draw_text_by_pattern(text, below, each) for each in labels)
-            return next((one for one in tries if one not in taken), text)
+            alphabets = [_ALPHABETS.get(char, char) for char in text]
+            if math.prod(map(len, alphabets)) <= len(taken):
+                raise table.error_at("expected more # and ?, so that there are enough", "pattern")
+            labels = (f"{label}/{again}" if again else label for again in count())
+            tries = (_draw_text(alphabets, below, each) for each in labels)
+            return next(one for one in tries if one not in taken)
         case _:
             least, size = table.values["from"], table.values["to"] - table.values["from"] + 1
             if size <= len(taken):
@@ -110,8 +113,7 @@ def _draw_one(table: Table, below: _Below, label: str, taken: Sequence[Json]) ->
             return next(one for one in numbers if one not in taken)
 
 
-def _draw_text_by_pattern(text: str, below: _Below, label: str) -> str:
-    alphabets = [_ALPHABETS.get(char, char) for char in text]
+def _draw_text(alphabets: Sequence[str], below: _Below, label: str) -> str:
     return "".join(each[below(f"{label}/{place}", len(each))] for place, each in enumerate(alphabets))
 
 

@@ -65,10 +65,19 @@ def identifier_from_seed(seed: str, what: str) -> str:
 
 
 def with_value(tree: Json, pointer: str, value: Json) -> Json:
-    """A tree in which a value stands at a place; objects on the way to it are made where there are none."""
+    """A tree in which a value stands at a place; objects on the way to it are made where there are none.
+
+    Lists grow by one item at most; a place that a list cannot have is not made.
+    """
     if not pointer:
         return value
     step, slash, rest = pointer[1:].partition("/")
+    if isinstance(tree, list | tuple):
+        items = [*tree, {}] if step == str(len(tree)) else tree
+        return [
+            with_value(item, slash + rest, value) if step == str(place) else item
+            for place, item in enumerate(items)
+        ]
     inner, key = as_tree(tree), step.replace("~1", "/").replace("~0", "~")
     return {**inner, key: with_value(inner.get(key, {}), slash + rest, value)}
 

@@ -129,6 +129,18 @@ def test_a_plan_comes_to_what_its_runs_are_taken_to_be() -> None:
     assert str(TOOL_RUN) == "4 requests, 4,000 tokens in and 300 out, 8.2 s"
 
 
+def test_a_shard_is_estimated_at_its_share_of_the_runs() -> None:
+    plan = plan_of(
+        READ, CHAT, eval={"models": "all", "trials": 5}, prices={"b/three": {"prompt": 10, "completion": 1}}
+    )
+    whole = estimate_cost(plan)
+    parts = [estimate_cost(replace(plan, shard=Shard(number, 3))) for number in (1, 2, 3)]
+    assert whole.cost
+    for name in ("runs", "requests", "prompt_tokens", "completion_tokens", "minutes", "cost"):
+        assert sum(getattr(part, name) for part in parts) == pytest.approx(getattr(whole, name))
+        assert max(getattr(part, name) for part in parts) < getattr(whole, name)
+
+
 CELLS = st.builds(Cell, *[st.text(max_size=5)] * 5)
 
 

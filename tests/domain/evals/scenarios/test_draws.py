@@ -75,6 +75,11 @@ def test_draws_are_the_same_on_every_machine_and_names_of_draws_are_independent(
     assert upper != [draw_values({"a": {"from": 0, "to": 99}}, seed) for seed in seeds]
 
 
+@given(st.text())
+def test_a_pattern_gives_all_of_its_texts_before_it_runs_out(seed: str) -> None:
+    assert sorted(values({"a": {"pattern": "#", "several": 10}}, seed)["a"]) == [*"0123456789"]
+
+
 def test_where_every_value_is_taken_one_is_drawn_twice() -> None:
     assert values({"twice": {"one_of": ["x"], "several": 2}}, "1") == {"twice": ["x", "x"]}
 
