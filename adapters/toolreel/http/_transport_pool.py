@@ -102,11 +102,9 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._idle: deque[tuple[float, _AnyTransport]] = deque()
         """Since when each is idle. The one used last is taken first, so that the others can expire."""
         self._closed = False
+        self._connection_slots = Semaphore(connections)
 
-    @cached_property
-    def _connection_slots(self) -> Semaphore:
-        return Semaphore(self._connections)
-
+    # Made at the first request, since anyio takes it from the event loop that is running by then.
     @cached_property
     def _async_slots(self) -> anyio.Semaphore:
         return anyio.Semaphore(self._connections)
