@@ -190,7 +190,7 @@ _STREAM_ENDS = lazy_pattern(
 )
 """The last line of a stream, in each form; it is not held, as some servers keep the connection open then."""
 # Without two optional blanks in a row, which would take quadratic time on a long line of blanks.
-_IN_LINE = lazy_pattern(r"(?:\s*+data:)?\s*+([{\[].*[}\]])\s*")
+_IN_LINE = lazy_pattern(r"(?:\s*data:)?\s*([{\[].*[}\]])\s*")
 """The JSON of a line: a frame of an event stream, or of a stream of lines."""
 
 
