@@ -120,9 +120,10 @@ def test_on_a_terminal_the_user_is_prompted_and_ctrl_d_ends(tmp_path: Path) -> N
 
 def test_the_terminal_keeps_what_was_said_before(tmp_path: Path) -> None:
     pieces = streaming(chunk("Streamed "), 0.3, chunk("text.", "stop"))
-    answers = (replying(LOOKING_UP), replying(READY), pieces, replying(saying("You are welcome.")))
+    thought = streaming(chunk("<think>Hm.</think>"), chunk("No.", "stop"))
+    answers = (replying(LOOKING_UP), replying(READY), pieces, thought, replying(saying("You are welcome.")))
     with serving(*(replace(each, delay=0.3) for each in answers)) as server:
-        typed = (b"Which status?\n", b"Really?\n", b"Thanks!\n", b"\x04")
+        typed = (b"Which status?\n", b"Really?\n", b"Sure?\n", b"Thanks!\n", b"\x04")
         code, written = typing(chatting(server), tmp_path, typed)
     lines = screen(written)
     spoken = [line for line in lines if not re.match(r"\d|turn ", line)]
@@ -133,7 +134,9 @@ def test_the_terminal_keeps_what_was_said_before(tmp_path: Path) -> None:
         "model       It is a draft.",
         "you> Really?",
         "Streamed text.",
-        "model       Streamed text.",
+        "you> Sure?",
+        "<think>Hm.</think>No.",
+        "model       No.",
         "you> Thanks!",
         "model       You are welcome.",
         "you> ",

@@ -51,6 +51,8 @@ class RunProgress:
         """The kind of delta that is being streamed now; empty if none is."""
         self._scrub = streaming_secret_scrubber()
         """A secret may be split over deltas."""
+        self.streamed_text = ""
+        """The text of the latest reply, as far as it was shown while it arrived."""
         self._state: State | None = None
         self._began = time.monotonic()
         self._model_ms = self._model_tokens = 0
@@ -82,6 +84,8 @@ class RunProgress:
             err.print(f"turn {turn}: {words}", style="dim")
 
     def __call__(self, note: notes.Note, /) -> None:
+        if isinstance(note, notes.RequestSent):
+            self.streamed_text = ""
         if text := _status_of_note(note):
             self._show_status(text)
 
@@ -92,6 +96,7 @@ class RunProgress:
         if delta.kind != self._streaming:
             self._end_stream()
             self._streaming, self._scrub = delta.kind, streaming_secret_scrubber()
+        self.streamed_text += delta.text if delta.kind == "content" else ""
         self._print_streamed(self._scrub.feed(delta.text))
 
     def show_mcp_event(self, news: McpNews, /) -> None:

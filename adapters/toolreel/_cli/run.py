@@ -264,7 +264,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
                     live = session.begin(plan, path, overwrite=overwrite)
                 session.perform(live, content if live.has_begun else None)
                 run = live.log.run
-                code = _show_answer(run, server) or code
+                code = _show_answer(run, server, session.progress.streamed_text) or code
                 spent = isinstance(run.outcome, ConversationSpent | CostUnknown)
                 if spent or (live.files and live.files.journal.failure):
                     break
@@ -277,13 +277,13 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     return code
 
 
-def _show_answer(run: Run, server: LiveTarget) -> int:
+def _show_answer(run: Run, server: LiveTarget, streamed: str) -> int:
     outcome, code = run.outcome, 0
     if isinstance(outcome, Completed):
-        if out.is_terminal:
-            print_labelled("model", outcome.content, "bold")
-        else:
+        if not out.is_terminal:
             out.print(outcome.content)
+        elif outcome.content != streamed or not streamed:  # else it is on the terminal already
+            print_labelled("model", outcome.content, "bold")
     elif outcome == Cancelled(STOPPED):
         err.print("cancelled; say something else, or end with Ctrl-D", style="yellow")
     else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import aclosing
+from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -320,7 +321,9 @@ def _perform_in_threads(
     from concurrent.futures import ThreadPoolExecutor  # imported late: most runs have no parallel calls
 
     with ThreadPoolExecutor(len(effects), thread_name_prefix="toolreel") as pool:
-        yield from pool.map(lambda effect: immediately(perform(effect)), effects)
+        # With the caller's context variables: the time limit of an outer run is one.
+        contexts = [copy_context() for _ in effects]
+        yield from pool.map(lambda own, effect: own.run(immediately, perform(effect)), contexts, effects)
 
 
 async def _perform_in_tasks(

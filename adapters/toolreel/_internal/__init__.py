@@ -1,4 +1,4 @@
-"""Errors, lazy names and YAML for all other folders."""
+"""Shared by all other folders: errors, logs, YAML, `[tool.toolreel]`, the HTTP server, the frame of pages."""
 
 # mypy: implicit-reexport
 

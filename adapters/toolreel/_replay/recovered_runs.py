@@ -254,7 +254,7 @@ class _Tape:
 def _asks_a_model(exchange: Exchange) -> bool:
     """Whether a model was asked: the last segments of the path say in which form."""
     path = compared_endpoint(exchange.url).partition("?")[0]
-    return path in PATHS.values() or path.startswith(PATHS["chat_completions"])
+    return exchange.method == "POST" and path.rstrip("/") in PATHS.values()
 
 
 # Requests of other clients, as a plan or in a plain form.

@@ -10,6 +10,7 @@ import json
 import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from toolreel._secrets.known_values import encoded_spellings
@@ -189,11 +190,11 @@ _STREAM_ENDS = lazy_pattern(
 )
 """The last line of a stream, in each form; it is not held, as some servers keep the connection open then."""
 # Without two optional blanks in a row, which would take quadratic time on a long line of blanks.
-_IN_LINE = lazy_pattern(r"(?:\s*+data:)?\s*+([{\[].*[}\]])\s*")
+_IN_LINE = lazy_pattern(r"(?:\s*data:)?\s*([{\[].*[}\]])\s*")
 """The JSON of a line: a frame of an event stream, or of a stream of lines."""
 
 
-_MaskTable: TypeAlias = list[tuple[str, str]]
+_MaskTable: TypeAlias = tuple[tuple[str, str], ...]
 """Each spelling of each secret, with what replaces it."""
 
 
@@ -203,7 +204,7 @@ def scrubbed(text: str, known: Mapping[str, str]) -> str:
     >>> scrubbed("It is Bearer 3f2a90bc71.", {"MY_KEY": "3f2a90bc71"})
     'It is Bearer [value of MY_KEY].'
     """
-    return _masked(text, _mask_table(known))
+    return _masked(text, _mask_table(*known.items()))
 
 
 def _masked(text: str, mask_table: _MaskTable) -> str:
@@ -239,7 +240,7 @@ class RunningScrub:
         self._held = ""
 
     def feed(self, text: str) -> str:
-        mask_table = _mask_table(self._known)
+        mask_table = _mask_table(*self._known.items())
         text = _masked(self._held + text, mask_table)
         passing = len(text) - _unfinished_secret_length(text, mask_table)
         self._held = text[passing:]
@@ -257,7 +258,7 @@ class RunningBodyScrub:
     """
 
     def __init__(self, known: Mapping[str, str]) -> None:
-        self._mask_table = _mask_table(known)
+        self._mask_table = _mask_table(*known.items())
         self._arrived: list[str] = []
         """The text after the last complete line."""
         self._held: list[str] = []
@@ -313,7 +314,8 @@ class RunningBodyScrub:
         masked = set[int]()
         whole = "".join(piece.text for piece in group)
         for spelling, mask in self._mask_table:
-            while (at := whole.find(spelling)) >= 0:
+            at = -len(mask)
+            while (at := whole.find(spelling, at + len(mask))) >= 0:
                 begins, put = 0, mask
                 for piece in group:
                     start, end = max(0, at - begins), min(len(piece.text), at + len(spelling) - begins)
@@ -345,13 +347,20 @@ def _json_and_span_in_line(line: str) -> tuple[Json, tuple[int, int]]:
     return frame if isinstance(frame, dict | list) else None, span
 
 
-def _mask_table(known: Mapping[str, str]) -> _MaskTable:
-    return [
-        (spelling, f"[value of {name}]")
-        for name, value in known.items()
-        if value.strip()
-        for spelling in encoded_spellings(value.strip())
+@lru_cache(maxsize=256)
+def _mask_table(*known: tuple[str, str]) -> _MaskTable:
+    spelt = [
+        (each, name) for name, value in known if value.strip() for each in encoded_spellings(value.strip())
     ]
+    # The longest first, so that nothing of it is left where another secret is a part of it.
+    spelt.sort(key=lambda row: -len(row[0]))
+
+    def mask(name: str) -> str:
+        # A mask that held a secret would itself be masked, again and again, and a journal would refuse it.
+        masks = (f"[value of {name}]", "[a secret]", "")
+        return next(each for each in masks if not any(spelling in each for spelling, _ in spelt))
+
+    return tuple([(spelling, mask(name)) for spelling, name in spelt])
 
 
 def _unfinished_secret_length(text: str, mask_table: _MaskTable) -> int:

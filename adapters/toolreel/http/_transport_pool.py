@@ -102,11 +102,9 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._idle: deque[tuple[float, _AnyTransport]] = deque()
         """Since when each is idle. The one used last is taken first, so that the others can expire."""
         self._closed = False
+        self._connection_slots = Semaphore(connections)
 
-    @cached_property
-    def _connection_slots(self) -> Semaphore:
-        return Semaphore(self._connections)
-
+    # Made at the first request, since anyio takes it from the event loop that is running by then.
     @cached_property
     def _async_slots(self) -> anyio.Semaphore:
         return anyio.Semaphore(self._connections)
@@ -133,7 +131,11 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
         exchange = current_exchange()
         with self._lock:
             idle = self._idle.pop()[1] if self._idle else None
-        transport = idle or self._make()
+        try:
+            transport = idle or self._make()
+        except BaseException:
+            slots.release()
+            raise
         try:
             try:
                 response: httpx.Response = await await_if_awaitable(getattr(transport, handle)(request))
@@ -282,6 +284,8 @@ def _checked_proxy(proxy: AnyProxy, where: str) -> httpx.Proxy:
     except (ValueError, httpx.InvalidURL):  # not quoted: its text may contain a password
         expected = "expected http://, https:// or socks5:// and a host"
         raise EndpointConfigError(f"{where}: {expected}") from None
+    if checked.url.scheme.startswith("socks") and find_spec("socksio") is None:
+        raise EndpointConfigError(f"{where}: SOCKS needs the package socksio, pip install 'httpx[socks]'")
     return checked
 
 

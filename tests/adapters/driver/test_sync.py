@@ -16,7 +16,9 @@ from toolreel._driver import (
     Wanted,
     arun,
     go_on,
+    limit_time_until,
     run,
+    time_left,
 )
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
@@ -47,17 +49,22 @@ SUM = [calling(("add", {"a": 2, "b": 40})), saying("It is 42.")]
 
 def test_tools_that_only_read_run_at_the_same_time_and_answer_in_call_order() -> None:
     together = Barrier(2, timeout=HANG)
+    left: list[float] = []
 
     def look(shelf: int) -> int:
         """Look at a shelf."""
         together.wait()
+        left.append(time_left())
         return shelf
 
     reading = replace(signature_of(look).definition, read_only=True)
     parallel = LoopConfig(parallel_tools=True)
     plan = Plan.of(model="m", messages="Look.", tools=[reading], config=parallel)
     endpoint = ScriptedEndpoint([calling(("look", {"shelf": 1}), ("look", {"shelf": 2})), saying("1, 2")])
-    ended = run(plan, Ports(endpoint, PythonTools([Tool(reading, look)])))
+    with limit_time_until(time.monotonic() + 900):  # as in a tool of another run
+        ended = run(plan, Ports(endpoint, PythonTools([Tool(reading, look)])))
+    assert len(left) == 2
+    assert max(left) < 900
     texts = [ended.state.messages.texts[index].replace("\\", "") for index in (2, 3)]
     assert ['"value":1' in text for text in texts] == [True, False]
     assert ended.completed

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import parse_headers
 from pathlib import Path
+from unittest.mock import Mock
 
 import anyio
 import httpx
@@ -133,6 +134,14 @@ async def test_a_request_that_is_cancelled_frees_its_place() -> None:
     assert server.connections == 2
 
 
+def test_a_transport_that_cannot_be_made_takes_no_place() -> None:
+    makes = Mock(side_effect=[OSError("no descriptors"), httpx.MockTransport(lambda _: httpx.Response(200))])
+    with HttpEndpoint("http://models.test", transport=transports.Pool(makes, 1), deadline=5.0) as endpoint:
+        with pytest.raises(OSError, match="descriptors"):
+            endpoint.send(asking())
+        assert isinstance(endpoint.send(asking()), ReplyReceived)
+
+
 def test_an_endpoint_that_is_closed_while_it_waits_keeps_no_connection() -> None:
     with serving(Answer(b"{}", delay=0.5)) as server, HttpEndpoint(server.url) as endpoint:
 
@@ -220,3 +229,10 @@ def test_settings_that_cannot_be_used_are_refused() -> None:
     assert "base URL" in complaint(
         EndpointConfigError, lambda: HttpEndpoint("http://\u2603.\u2603\u3002.test/v1")
     )
+
+
+def test_a_socks_proxy_needs_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transports, "find_spec", lambda _: None)
+    assert complaint(
+        EndpointConfigError, lambda: HttpEndpoint("http://models.test", proxy="socks5://me:pw@proxy.test")
+    ) == ("invalid proxy: SOCKS needs the package socksio, pip install 'httpx[socks]'")

@@ -1,13 +1,22 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolreel._secrets import RunningBodyScrub, RunningScrub, encoded_spellings, scrubbed, secrets_to_scrub
+from tests.adapters.secrets.stream_forms import FORMS
+from toolreel._secrets import (
+    RunningBodyScrub,
+    RunningScrub,
+    encoded_spellings,
+    scrubbed,
+    scrubbed_body,
+    secrets_to_scrub,
+)
 
 keys = st.text("abc-_/+=", min_size=8, max_size=20)
 
@@ -35,6 +44,33 @@ def test_a_text_in_pieces_never_shows_a_secret_and_loses_nothing_else(
     rest = "".join(shown).replace("[value of K]", "")
     assert len(rest) <= len(text)
     assert rest == text or "[value of K]" in "".join(shown)
+
+
+WORDS = ["authorization", "the header x-api-key", "x-api-key", "[value of K]", "value of", "secret"]
+
+
+@given(
+    known=st.dictionaries(st.sampled_from([*WORDS, "K"]), st.sampled_from(WORDS), min_size=1),
+    texts=st.lists(st.sampled_from([*WORDS, "x-api", "-key", " "]), min_size=1, max_size=4),
+    form=st.sampled_from([*FORMS.values()]),
+)
+@example({"the header x-api-key": "x-api-key"}, ["x-api-key"], FORMS["chat completions"])
+@example({"A": "authorization", "the header authorization": "x-api-key"}, ["x-api-key"], FORMS["Ollama"])
+def test_no_mask_holds_a_secret(
+    known: dict[str, str], texts: list[str], form: Callable[[list[str]], str]
+) -> None:
+    """Not even that of another one: it would be masked again, and again."""
+    for scrub, text in ((scrubbed, " ".join(texts)), (scrubbed_body, form(texts))):
+        shown = scrub(text, known)
+        assert not any(secret in shown for secret in known.values())
+        assert scrub(shown, known) == shown
+
+
+@pytest.mark.parametrize(
+    "known", [{"A": "plainkey", "B": "plainkey-2"}, {"B": "plainkey-2", "A": "plainkey"}]
+)
+def test_nothing_is_left_of_a_secret_that_begins_with_another(known: dict[str, str]) -> None:
+    assert scrubbed("It is plainkey-2.", known) == "It is [value of B]."
 
 
 def test_a_text_without_a_secret_comes_at_once() -> None:

@@ -197,6 +197,16 @@ def test_streams_and_other_endpoints_are_no_hindrance(path: Path) -> None:
     assert (one.run.outcome, one.first, one.last) == (Completed("Hello"), 2, 2)
 
 
+@pytest.mark.parametrize(("method", "further"), [("GET", ""), ("GET", "/c-1/messages"), ("POST", "/c-1")])
+def test_nor_is_a_request_about_a_stored_completion(method: str, further: str, path: Path) -> None:
+    answer = StoredResponse(200, "", (), json.dumps(saying("hi")).encode())
+    tape = Session(path, "record")
+    tape.append("POST", f"{URL}/", {}, json.dumps(asking(IS_WARM)).encode(), answer)
+    tape.append(method, f"{URL}{further}", {}, b"", answer)
+    tape.save({})
+    assert len(told(path)) == 1
+
+
 def test_another_history_is_drift(path: Path) -> None:
     """A client that tells the model something else than it has said."""
     result = {"role": "tool", "tool_call_id": "other", "content": '{"degrees": 21}'}
