@@ -228,7 +228,6 @@ def _read_entries(value: Json, *place: WarningCode) -> tuple[list[CallEntry], li
             entries.append(entry)
         else:
             skipped.append(entry)
-    skipped.sort(key=lambda code: code != "CALL_ENTRY_INVALID")
     return entries, [*where, *skipped, *[code for entry in entries for code in entry.codes]]
 
 
