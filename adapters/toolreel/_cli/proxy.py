@@ -73,7 +73,9 @@ _NOWHERE = "http://replayed.invalid"
     help="Repeat a request this often after a failure that may pass. Each costs a request.",
 )
 @click.option(
-    "--recover-empty", is_flag=True, help="Ask again if the model says nothing. Costs a request each time."
+    "--recover-empty",
+    is_flag=True,
+    help="Ask again, at most twice, if the model says nothing or writes a call that can't be read.",
 )
 @click.option(
     "--correct-arguments",

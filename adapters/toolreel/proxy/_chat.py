@@ -69,7 +69,7 @@ class Sent:
         """The request for the transport; no httpx client is involved."""
         seconds = limits.stall_seconds
         timeouts = {"connect": _CONNECT, "read": seconds, "write": seconds, "pool": seconds}
-        request = httpx.Request(
+        return httpx.Request(
             self.method,
             self.url,
             headers=dict(self.headers),
@@ -79,8 +79,6 @@ class Sent:
                 "trace": partial(handle_async_trace_event, exchange),
             },
         )
-        request.read()
-        return request
 
 
 async def reply_pieces(

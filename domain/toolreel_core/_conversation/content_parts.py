@@ -207,7 +207,7 @@ class _Media:
         source, name = self.source, type(self).__name__
         if isinstance(source, Blob):
             if not source.media_type.startswith(self.media_types):
-                raise ConfigError(f"{name}: {source.media_type} is none; write File.from_bytes(...)")
+                raise ConfigError(f"{name}: the bytes are {source.media_type}; write File.from_bytes(...)")
         elif self.kind == "audio":
             raise ConfigError("Audio: providers take its bytes and no URL; write Audio.from_bytes(data)")
         elif not _URL.fullmatch(str(source)) or source[:5].lower() == "data:":

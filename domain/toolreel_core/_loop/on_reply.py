@@ -476,7 +476,7 @@ def _store_and_run_calls(state: State, reply: Reply) -> Step:
     if _is_truncated(reply, state.present.bodies.output_cap):
         # Even arguments that parse may be incomplete: never executed.
         calls = tuple(replace(call, arguments=_TRUNCATED) for call in calls)
-    limit = state.present.calls_per_turn if len(calls) > 1 else None
+    limit = state.present.calls_per_turn
     if reply.content:
         sample = reply.content[:_SAMPLE]
         state = with_notes(state, ContentStripped(state.tally.turns, len(reply.content), sample))

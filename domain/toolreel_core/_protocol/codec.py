@@ -23,7 +23,7 @@ from pyrsistent import PMap, pmap
 
 from toolreel_core._conversation import SUMMARIZE, Blob, Form, Message, Transcript, blobs_of, parts_of_message
 from toolreel_core._errors import CodecError, ConfigError
-from toolreel_core._jsontext import Json, JsonText, Tree, canonical, read_json, value_or_failure
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, json_text, read_json, value_or_failure
 from toolreel_core._plan import Plan
 from toolreel_core._protocol.effects import ANSWERS, Effect, Unanswered, fingerprint
 from toolreel_core._protocol.events import Event, ToolReturned, UserSpoke
@@ -436,7 +436,7 @@ def seal(text: str, key: bytes, *, about: str = "") -> JsonText:
     :param text: what ``dump`` returned
     :param key: at least 16 bytes, random, known only to those who may write states
     :param about: what the value belongs to, such as the id of a job or a user; it is not stored
-    :raises ConfigError: if the key is too short
+    :raises ConfigError: if the key is too short, or a text holds a lone surrogate
     """
     return canonical({"toolreel_seal": SEAL_VERSION, "hmac": _seal_digest(text, key, about), "sealed": text})
 
@@ -448,7 +448,7 @@ def unseal(sealed: str, key: bytes, *, about: str = "") -> str:
     Compare a counter of your own, or name it in ``about``, if that matters.
 
     :raises CodecError: if it was changed, or was sealed with another key or about something else
-    :raises ConfigError: if the key is too short
+    :raises ConfigError: if the key is too short, or ``about`` holds a lone surrogate
     """
     match read_json(sealed).value_or(None):
         case {"toolreel_seal": int() as version, "hmac": str() as mac, "sealed": str() as text}:
@@ -469,6 +469,8 @@ def _seal_digest(text: str, key: bytes, about: str) -> str:
         raise ConfigError(
             f"key: expected at least {_SHORTEST} random bytes, for example secrets.token_bytes(32)"
         )
+    json_text(about, "about")
+    json_text(text, "text")
     # Canonical JSON of the parts, so that no text can be moved from one part to another.
     parts = canonical(["toolreel_seal", SEAL_VERSION, about, text])
     return hmac.new(key, parts.encode(), "sha256").hexdigest()

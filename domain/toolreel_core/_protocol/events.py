@@ -260,6 +260,9 @@ def user_spoke_event(said: Said, at_ms: int | None = None) -> UserSpoke:
 
 # Bounded, since round() raises OverflowError on the infinity that 400 digits give.
 _NUMBER = r"[0-9]{1,12}(\.[0-9]+)?"
+# Not strptime(), which expects the names of the process's locale.
+_HTTP_DATE = r"[A-Z][a-z]{2}, (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT"
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _QUOTED = 300
 """Maximum characters of a provider's error message that an event quotes."""
 _NO_HEADERS: PMap[str, str] = pmap()
@@ -340,7 +343,11 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
 
 def _parse_http_date(text: str) -> datetime | None:
     """A date such as ``Sun, 06 Nov 1994 08:49:37 GMT``, the form of RFC 9110, 5.6.7."""
+    found = re.fullmatch(_HTTP_DATE, text.strip())
+    if found is None:
+        return None
+    day, year, hour, minute, second = map(int, found.group(1, 3, 4, 5, 6))
     try:
-        return datetime.strptime(text.strip(), "%a, %d %b %Y %H:%M:%S GMT").replace(tzinfo=UTC)
+        return datetime(year, _MONTHS.index(found[2]) + 1, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         return None

@@ -28,6 +28,9 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._proxy.upstream_request import Profile
 
+_RECOVERIES = 2
+"""The loop asks once after an empty reply, and once after a call in text that it cannot read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Extras:
@@ -36,7 +39,8 @@ class Extras:
     retries: int = 0
     """How often a request is repeated after a failure that may pass, such as a 503 or a rate limit."""
     recover_empty: bool = False
-    """Ask again if the model has said nothing; the loop's ``fix_empty_final``."""
+    """Ask again if the model has said nothing, or written a call that can't be read: the loop's
+    ``fix_empty_final``, and its nudge."""
     correct_arguments: int = 0
     """How often the model is told that the arguments of its calls are not valid, and asked again."""
 
@@ -52,8 +56,8 @@ class Extras:
             "max_tries": 1 + self.retries,
             "fix_empty_final": self.recover_empty,
             "accept_suspected_calls": True,
-            # A turn for the client's request, one to recover, and one for each correction.
-            "max_turns": 2 + self.correct_arguments,
+            # A turn for the client's request, and one for each that may be added.
+            "max_turns": 1 + _RECOVERIES * self.recover_empty + self.correct_arguments,
             "repetition_warn": None,
             "repetition_stop": None,
         }
@@ -85,7 +89,7 @@ class Corrections:
         """The body of the first request, which later ones differ from in messages and tools only."""
         self._left = {
             "retry": extras.retries,
-            "recover_empty": 2 if extras.recover_empty else 0,
+            "recover_empty": _RECOVERIES * extras.recover_empty,
             "correct_arguments": extras.correct_arguments,
         }
         """How many requests may be added, by reason."""

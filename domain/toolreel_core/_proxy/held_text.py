@@ -18,8 +18,7 @@ _LOOKAHEAD = 120
 """Characters after which a sign that is no marker yet won't become one; the longest marker is shorter."""
 _WORDS = ("functools[", "function call<", "to=", "observation:")
 """Markers that begin with a letter."""
-# The second character is optional: a piece may end behind the first.
-_SIGNS = rf"<[\w|｜‖!/]?|\[[tbe/cq]?|\][<~]?|✿|(?<![^\W_])(?:{'|'.join(map(re.escape, _WORDS))})"
+_SIGNS = rf"[<\[\]✿]|(?<![^\W_])(?:{'|'.join(map(re.escape, _WORDS))})"
 _SIGN = re.compile(_SIGNS, re.IGNORECASE)
 """A sign that may begin a call in text; what follows it is held back until that is certain."""
 _BARE_SIGN = re.compile(rf"[{{\[`~<>]|^(?:Action|Thought)|{_SIGNS}", re.IGNORECASE | re.MULTILINE)
@@ -28,7 +27,7 @@ _BRACKETED = ("[tool", "[/tool", "[think", "[/think", "[begin final", "[end fina
 """The beginnings of markers in brackets: a link is none of them."""
 _TAG = re.compile(r"</?\w[^<>|]*>")
 """A tag that is closed: if it is no marker now, it never is."""
-_NEVER = re.compile(r"<[^\w|｜‖!/]|\[[^tbe/cq]|\][^<~]", re.IGNORECASE)
+_NEVER = re.compile(r"<[^\w|｜‖/]|\][^<~]")
 """Characters that no marker begins with."""
 _BARE_WORDS = (*_WORDS, "action", "thought")
 _CALL_KEYS = ('{"name', '{"function', '{"tool', '{"type', '{"arguments', '{"parameters')

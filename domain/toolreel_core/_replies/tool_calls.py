@@ -94,7 +94,8 @@ def _present_fields(fields: Tree, names: frozenset[str]) -> dict[str, Json]:
     return {key: value for key, value in fields.items() if key in names and value is not None}
 
 
-# `functions.` is OpenAI's namespace of tools, `default_api` is Google's (UKGovernmentBEIS/inspect_ai#2838).
+# `functions.` is OpenAI's namespace of tools, `default_api` is Google's (UKGovernmentBEIS/inspect_ai#2838);
+# Gemma 4 writes `tool:` (NousResearch/hermes-agent#24411).
 _PREFIXES = ("functions.", "default_api.", "default_api:", "tool:")
 # `ping<|channel|>commentary`: everything from the first token on; U+FF5C is DeepSeek's full-width bar,
 # and U+2016 what some proxies make of it (lsdefine/GenericAgent#804).
@@ -228,7 +229,6 @@ def _read_entries(value: Json, *place: WarningCode) -> tuple[list[CallEntry], li
             entries.append(entry)
         else:
             skipped.append(entry)
-    skipped.sort(key=lambda code: code != "CALL_ENTRY_INVALID")
     return entries, [*where, *skipped, *[code for entry in entries for code in entry.codes]]
 
 

@@ -12,6 +12,7 @@ from toolreel_core._jsontext import (
     Json,
     JsonText,
     as_list,
+    as_tree,
     canonical,
     chained_digest,
     digest,
@@ -157,6 +158,7 @@ def without_empty_required(schema: Json) -> Json:
 
 # OpenAI refuses an object schema that has no `properties` (spring-projects/spring-ai#4776).
 _NO_PARAMETERS = canonical({"type": "object", "properties": {}, "additionalProperties": False})
+_BRANCHES = {"$ref", "allOf", "anyOf", "oneOf"}
 _LIMITS = ("deadline_ms", "max_args_bytes", "max_output_bytes")
 
 
@@ -259,9 +261,19 @@ class ToolDefinition:
 
     def tree(self) -> Json:
         """The definition as an entry of a request's ``tools``."""
-        parameters = without_empty_required(parse(self.parameters))
-        function = {"name": self.outward, "description": self.description, "parameters": parameters}
+        function = {
+            "name": self.outward,
+            "description": self.description,
+            "parameters": self._parameters_to_send(),
+        }
         return {"type": "function", "function": function}
+
+    def _parameters_to_send(self) -> Json:
+        schema = as_tree(without_empty_required(parse(self.parameters)))
+        # OpenAI refuses a root without both, as MCP servers write it for a tool without arguments
+        # (mark3labs/mcphost#88, inboxapi/cli#106). It refuses branches at the root in any case, and
+        # llama.cpp ignores `allOf` beside `properties`.
+        return schema if _BRANCHES & schema.keys() else {"type": "object", "properties": {}, **schema}
 
     @property
     def size(self) -> int:
@@ -271,10 +283,7 @@ class ToolDefinition:
     @property
     def is_sent_whole(self) -> bool:
         """Whether its name, description and parameters, as sent, are its whole definition."""
-        as_sent = (
-            self.outward == self.name
-            and canonical(without_empty_required(parse(self.parameters))) == self.parameters
-        )
+        as_sent = self.outward == self.name and canonical(self._parameters_to_send()) == self.parameters
         return as_sent and self == ToolDefinition(self.name, self.description, self.parameters)
 
     @property

@@ -353,7 +353,10 @@ def test_labels_say_what_it_is_and_nothing_else() -> None:
     ("make", "why"),
     [
         (lambda: Image.from_bytes(b"??"), "media_type: these bytes are no PNG, JPEG"),
-        (lambda: Image.from_bytes(b"%PDF-"), "Image: application/pdf is none; write File.from_bytes(...)"),
+        (
+            lambda: Image.from_bytes(b"%PDF-"),
+            "Image: the bytes are application/pdf; write File.from_bytes(...)",
+        ),
         (
             lambda: Image("cat.png"),
             "Image: write Image.from_bytes(data), Image.from_url(url), or attach(path)",
@@ -365,7 +368,7 @@ def test_labels_say_what_it_is_and_nothing_else() -> None:
         (lambda: Image.from_url("data:image/png"), "url: a data: URL has a comma"),
         (lambda: Image.from_url("data:image/png;base64,?"), "url: the data of a data: URL is not Base64"),
         (lambda: Audio(cast("Any", URL)), "Audio: providers take its bytes and no URL"),
-        (lambda: Audio.from_bytes(PNG_BYTES), "Audio: image/png is none"),
+        (lambda: Audio.from_bytes(PNG_BYTES), "Audio: the bytes are image/png"),
         (lambda: File(cast("Any", 1)), "File: write File.from_bytes(data)"),
         (lambda: Blob("png", ""), "media_type: expected a type such as 'image/png', got 'png'"),
         (lambda: Blob("image/png", "AAA"), "base64: expected standard Base64"),

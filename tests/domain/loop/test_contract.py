@@ -541,12 +541,12 @@ def test_a_shortened_conversation_has_room_to_grow() -> None:
 def test_what_no_policy_makes_fit_is_not_sent() -> None:
     largest = (
         "message 2 (tool): 3144 bytes",
-        "tools and options: 496 bytes",
+        "tools and options: 528 bytes",
         "message 1 (assistant): 126 bytes",
     )
     played = book(context_window_tokens=600, history_policies=["drop_old_tool_turns"]).play(
         *(asks(), replies_calling(READS), RUNS_READ, returns("x" * 3_000)),
-        finishes(ContextOverflow(950, 600, largest)),
+        finishes(ContextOverflow(958, 600, largest)),
     )
     assert noted(played, HistoryShortened) == []
 

@@ -44,6 +44,13 @@ def test_a_server_may_ask_to_be_left_alone(headers: dict[str, str], ms: int | No
     assert retry_after_ms(headers) == ms
 
 
+def test_a_date_is_read_in_english_under_any_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calendar.month_abbr", [*"?ABCDEFGHIJKL"])
+    monkeypatch.setattr("_strptime._getlang", lambda: ("xx_XX", "UTF-8"))  # else it keeps what it has read
+    headers = {"retry-after": "Wed, 21 Oct 2026 07:28:10 GMT", "date": "Wed, 21 Oct 2026 07:28:00 GMT"}
+    assert retry_after_ms(headers) == 10_000
+
+
 NUMBERS = st.one_of(st.integers(-1, 70), st.integers(), st.integers(10**12, 10**24)).map(str)
 DATES = st.builds(
     "{} {} {} {}:{}:{} {}".format,

@@ -51,3 +51,11 @@ def test_a_seal_of_another_version_is_refused() -> None:
 def test_a_key_that_can_be_guessed_is_refused(key: bytes) -> None:
     told = "key: expected at least 16 random bytes, for example secrets.token_bytes(32)"
     assert complaint(ConfigError, lambda: seal("", key)) == told
+
+
+def test_a_text_that_cannot_be_encoded_is_refused() -> None:
+    why = "holds a lone surrogate, which cannot be sent"
+    assert complaint(ConfigError, lambda: seal("\ud800", KEY)) == f"text: {why}"
+    assert complaint(ConfigError, lambda: seal("x", KEY, about="\ud800")) == f"about: {why}"
+    assert complaint(ConfigError, lambda: unseal(seal("x", KEY), KEY, about="\ud800")) == f"about: {why}"
+    assert complaint(CodecError, lambda: unseal(seal("x", KEY).replace("x", "\ud800"), KEY)) == BROKEN

@@ -88,6 +88,16 @@ def test_only_what_was_allowed_is_added(extras: Extras) -> None:
     assert after(begun(extras), heard({"tool_calls": [WRONG]}, "tool_calls")) is None
 
 
+@pytest.mark.parametrize("corrections", [0, 1])
+def test_two_recoveries_leave_the_turns_of_corrections(corrections: int) -> None:
+    begun_with = begun(Extras(recover_empty=True, correct_arguments=corrections))
+    unread = {"content": '<tool_call>{"name": "stock", "arguments": {"part": }</tool_call>'}
+    replies = (unread, {"content": ""}, {"tool_calls": [WRONG]}, {"tool_calls": [WRONG]})
+    asked_again = [after(begun_with, heard(reply)) for reply in replies[: corrections + 3]]
+    reasons = ["recover_empty", "recover_empty", *["correct_arguments"] * corrections, None]
+    assert [again and again.reason for again in asked_again] == reasons
+
+
 def test_the_upstream_is_asked_in_its_own_way() -> None:
     profile = Profile.of(Preset.of("mine", {"provider": {"max_tokens_field": "max_completion_tokens"}}))
     again = after(begun(request=asked(max_tokens=5), profile=profile), BUSY)

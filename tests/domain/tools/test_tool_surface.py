@@ -126,6 +126,7 @@ def test_the_fingerprint_differs_with_the_order_and_the_mask_and_not_with_the_so
         (ToolSurface((replace(ECHO, deadline_ms=1),)), False),
         (ToolSurface((replace(ECHO, idempotent=True),)), False),
         (ToolSurface((ToolDefinition.of("t", "", {"required": []}),)), False),
+        (ToolSurface((ToolDefinition.of("t", "", {"type": "object"}),)), False),
     ],
 )
 def test_a_surface_knows_whether_the_model_is_told_all_there_is(surface: ToolSurface, whole: bool) -> None:
@@ -285,9 +286,10 @@ def test_the_fingerprint_is_the_same_in_every_process_and_release() -> None:
 def test_what_is_sent_has_the_outward_name_and_no_empty_list_of_required_names() -> None:
     schema: dict[str, Json] = {"type": "object", "required": []}
     tool = ToolDefinition.of("files.list", parameters=schema)
+    sent: Json = {"type": "object", "properties": {}}
     assert tool.tree() == {
         "type": "function",
-        "function": {"name": "files_list", "description": "", "parameters": {"type": "object"}},
+        "function": {"name": "files_list", "description": "", "parameters": sent},
     }
     assert tool.parameters == canonical(schema)
     assert tool.size == len(canonical(tool.tree()))
@@ -403,3 +405,13 @@ def test_an_empty_list_of_required_names_is_left_out_at_any_depth(schema: Json, 
     check_schema(canonical(schema))
     assert without_empty_required(schema) == sent
     assert without_empty_required(sent) == sent
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent"), worked("a root is sent with its type and properties", "messages")
+)
+def test_a_root_is_sent_with_its_type_and_properties(schema: Json, sent: Json) -> None:
+    surface = ToolSurface((ToolDefinition("t", parameters=canonical(schema)),))
+    function: Json = {"name": "t", "description": "", "parameters": sent}
+    assert surface.text == canonical([{"type": "function", "function": function}])
+    assert surface.schemas["t"] == schema  # what arguments are checked against stays
