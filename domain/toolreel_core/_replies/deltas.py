@@ -237,7 +237,11 @@ class _Calls:
         # shows a proxy that sends whole calls without an index.
         separate = place > 0 and fragment.name and fragment.id is None and fragment.number is None
         if call is None or separate or call.is_ended_by_fragment(fragment):
-            call = self._begin_call(fragment.name or (call.name if call else ""))
+            before, call = call, self._begin_call(fragment.name or (call.name if call else ""))
+            opening = before.named_again if before and not fragment.name else None
+            if before and opening and opening.id not in {None, before.id}:  # it has its own id
+                self._named[opening.id] = call
+                call.add_fragment(opening)
         if fragment.id is not None:
             self._named[fragment.id] = call
         if fragment.number is not None:
@@ -252,8 +256,8 @@ class _Call:
         self.name = name
         self.index: int | None = None
         """The index of the last fragment that had one."""
-        self._named_again = False
-        """Whether its name came again after its arguments: the next arguments are those of another call
+        self.named_again: _Fragment | None = None
+        """Gave its name again after its arguments: the next arguments are those of a call that it opens
         (unslothai/unsloth#10059)."""
         self._arguments: list[Json] = []
         self._braces = _Braces()
@@ -277,7 +281,7 @@ class _Call:
         if not self.name or not self._braces.closed:
             return bool(self.name) and renamed and self.id is not None and fragment.id not in {None, self.id}
         if not name:
-            return self._named_again and more
+            return self.named_again is not None and more
         same_id = self.id is not None and self.id == fragment.id
         if same_id and not renamed and fragment.number in {None, self.index}:
             return False
@@ -292,7 +296,8 @@ class _Call:
 
     def add_fragment(self, fragment: _Fragment) -> None:
         name = fragment.name
-        self._named_again = self._named_again or (self._braces.closed and name == self.name != "")
+        if self._braces.closed and name == self.name != "":
+            self.named_again = fragment
         for key, value in fragment.entry.items():
             if key not in {"function", "index"} and value is not None and value != "":
                 # Of several ids, the first: earlier fragments have been shown under it.
