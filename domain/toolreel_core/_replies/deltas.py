@@ -279,7 +279,9 @@ class _Call:
         name, more = fragment.name, bool(fragment.arguments.strip())
         renamed = name not in {"", self.name}
         if not self.name or not self._braces.closed:
-            return bool(self.name) and renamed and self.id is not None and fragment.id not in {None, self.id}
+            # Where no index tells calls apart, a name with a new id begins one.
+            begins = renamed or (name != "" and fragment.number is None)
+            return bool(self.name) and begins and self.id is not None and fragment.id not in {None, self.id}
         if not name:
             return self.named_again is not None and more
         same_id = self.id is not None and self.id == fragment.id

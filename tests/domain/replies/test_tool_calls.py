@@ -62,6 +62,15 @@ def test_equal_arguments_under_another_id_are_those_of_another_call() -> None:
         assert joined_calls([*called, [{**second, **piece("ping", "{}")}]]) == both, "sent again"
 
 
+def test_calls_without_index_that_take_turns_are_told_apart_by_their_ids() -> None:
+    deltas = [("a", "ping", "{"), ("b", "ping", "{}"), ("a", "", "}")]
+    fragments: list[Json] = [[{"id": id_, **call(name, text)}] for id_, name, text in deltas]
+    assert joined_calls(fragments) == [
+        {"id": "a", **call("ping", "{}")},
+        {"id": "b", **call("ping", "{}")},
+    ]
+
+
 def test_a_name_without_end_is_cut() -> None:
     assert joined_calls([[piece("name")], *([piece("nam")] for _ in range(2_000))]) == [
         call("name" + "nam" * 333, "")
