@@ -24,7 +24,7 @@ from toolreel import Ports, run
 from toolreel.evals import (
     ExistingRuns,
     Results,
-    ScriptedEndpoint,
+    ScenarioEndpoint,
     WorldHost,
     connect,
     evaluate,
@@ -85,7 +85,7 @@ def bare(trials: int, _out: Path) -> int:
         asked = job.plan(case)
         kind = script_kind_of_model(sample.cell.model) or "good"
         ports = Ports(
-            ScriptedEndpoint(kind, job.scenario.scripts(sample.seed)),
+            ScenarioEndpoint(kind, job.scenario.scripts(sample.seed)),
             WorldHost(case.world),
             clock=InstantClock(),
         )

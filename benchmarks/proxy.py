@@ -29,7 +29,7 @@ from starlette.responses import Response
 from starlette.routing import Route as Path_
 
 from toolreel._internal import listening_socket, server_config
-from toolreel.proxy import CONNECTIONS, ProxySettings, Route, serve
+from toolreel.proxy import MAX_CLIENTS, ProxySettings, Route, serve
 
 __all__ = ["main"]
 
@@ -92,7 +92,7 @@ def _pass_through(url: str) -> Starlette:
 def _bare(app: Starlette, listened: Callable[[str], None]) -> None:
     with listening_socket("127.0.0.1", 0) as socket_:
         listened(f"http://127.0.0.1:{socket_.getsockname()[1]}")
-        uvicorn.Server(server_config(app, connections=CONNECTIONS)).run(sockets=[socket_])
+        uvicorn.Server(server_config(app, connections=MAX_CLIENTS)).run(sockets=[socket_])
 
 
 def _proxy(settings: ProxySettings, listened: Callable[[str], None]) -> None:

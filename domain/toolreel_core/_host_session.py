@@ -19,7 +19,7 @@ from toolreel_core._jsontext import Json, Tree, canonical, read_json, value_or_f
 from toolreel_core._loop import pending, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
-    VERSION,
+    CODEC_VERSION,
     Effect,
     Event,
     Finish,
@@ -88,7 +88,7 @@ class HostSession:
         except _BadLine as bad:
             field, why = bad.args
             answer = {"error": {"field": field, "message": f"{field}: {why}" if field else why}}
-        return canonical({"toolreel": VERSION, **named, **answer})
+        return canonical({"toolreel": CODEC_VERSION, **named, **answer})
 
     def _answer_message(self, message: Tree) -> Tree:
         name = message.get("run")
@@ -185,8 +185,8 @@ def _parse_line(line: str) -> Tree:
     for key in tree:
         if key not in _KEYS:
             raise _BadLine(key, f"is unknown; a line has {', '.join(_KEYS)}")
-    if type(tree.get("toolreel")) is not int or tree["toolreel"] != VERSION:
-        raise _BadLine("toolreel", f"expected {VERSION}, the version of these messages")
+    if type(tree.get("toolreel")) is not int or tree["toolreel"] != CODEC_VERSION:
+        raise _BadLine("toolreel", f"expected {CODEC_VERSION}, the version of these messages")
     return tree
 
 

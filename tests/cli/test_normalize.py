@@ -13,7 +13,7 @@ from tests.cli.commands import COMMAND, Said, assert_mistake, environment, toolr
 from tests.patience import HANG
 from tests.playbook import body_of
 from toolreel_core._jsontext import Json
-from toolreel_core._replies import WORDS
+from toolreel_core._replies import WARNING_SENTENCES
 
 
 def normalize(here: Path, *cases: Json, options: tuple[str, ...] = ()) -> Said:
@@ -77,7 +77,7 @@ def test_explained_every_warning_and_problem_is_in_words(tmp_path: Path) -> None
     assert 'call        add {"a":1}' in lines
     assert any("add ARGUMENTS_INVALID_JSON: The arguments are no JSON" in line for line in lines)
     for code in ("NAME_NORMALIZED", "ARGUMENTS_REPAIRED", "CALL_ID_DUPLICATE", "FINISH_MISMATCH"):
-        assert f"warning     {code}: {WORDS[code]}" in lines
+        assert f"warning     {code}: {WARNING_SENTENCES[code]}" in lines
     assert "line 2      finish error" in lines
     assert any(line.startswith("problem     INVALID_BODY: The body is not a JSON object") for line in lines)
 

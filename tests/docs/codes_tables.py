@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, get_args
 
 from toolreel_core._protocol import Note, Outcome, type_name
-from toolreel_core._replies import ERROR_WORDS, PROBLEM_WORDS, WORDS
+from toolreel_core._replies import ERROR_WORDS, PROBLEM_WORDS, WARNING_SENTENCES
 from toolreel_core._tools import results as faults
 
 
@@ -60,7 +60,7 @@ def _faults() -> Iterator[tuple[str, str]]:
 TABLES: Mapping[str, Callable[[], str]] = {
     "outcomes": _classes(Outcome, lambda kind: str(kind.name)),
     "notes": _classes(Note, type_name),
-    "warnings": lambda: _table(WORDS.items()),
+    "warnings": lambda: _table(WARNING_SENTENCES.items()),
     "problems": lambda: _table(PROBLEM_WORDS.items()),
     "arguments": lambda: _table(ERROR_WORDS.items()),
     "faults": lambda: _table(_faults()),

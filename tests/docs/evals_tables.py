@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from toolreel.evals import built_in_scenarios
-from toolreel_core.evals import SETTINGS, Endpoint, Options, Setting
+from toolreel_core.evals import SETTINGS, EvalEndpoint, Options, PlanKey
 
 _OTHER_VARIABLES = {
     "OPENROUTER_API_KEY": "the key, at OpenRouter and at OPENROUTER_BASE_URL",
@@ -29,9 +29,9 @@ def keys() -> str:
     return "\n".join(lines)
 
 
-def _default(setting: Setting) -> object:
+def _default(setting: PlanKey) -> object:
     table, _, name = setting.place.partition(".")
-    of_field = getattr({"eval": Options(), "endpoint": Endpoint()}.get(table), name, None)
+    of_field = getattr({"eval": Options(), "endpoint": EvalEndpoint()}.get(table), name, None)
     return {} if setting.kind in {"texts", "object"} else of_field or None
 
 

@@ -16,7 +16,7 @@ from toolreel.evals import built_in_scenarios
 from toolreel_core._conversation import readable_content
 from toolreel_core._jsontext import Json, JsonText, Tree, parse, value_at_json_pointer
 from toolreel_core._tools import ToolDefinition
-from toolreel_core.evals import Case, Line, Result, Scenario, Script, calls_in, script
+from toolreel_core.evals import Case, Result, Scenario, Script, ScriptLine, calls_in, script
 
 Adversary: TypeAlias = Callable[[Scenario, str], Sequence[Script]]
 
@@ -169,7 +169,7 @@ def _acts(one: Scenario, seed: str) -> Set[str]:
     return {"state_patch"}
 
 
-def _calls(line: Line) -> set[str]:
+def _calls(line: ScriptLine) -> set[str]:
     return {str(call["call"]) for call in calls_in(line)}
 
 
@@ -210,9 +210,9 @@ def _good(one: Scenario, seed: str) -> Script:
 
 
 @cache
-def _resolved(one: Scenario, seed: str) -> tuple[Line, ...]:
+def _resolved(one: Scenario, seed: str) -> tuple[ScriptLine, ...]:
     """The good model's lines as it has really made them, with the values that it had read."""
-    lines = list[Line]()
+    lines = list[ScriptLine]()
     for turn in rehearse(one, _good(one, seed), seed=seed).evidence.turns:
         calls: list[Tree] = [
             {"call": call.name, "with": parse(JsonText(call.arguments))} for call in turn.calls

@@ -14,9 +14,9 @@ from typing import Any
 from tests.evals.provider import provider
 from toolreel._driver import InstantClock
 from toolreel.evals import (
+    EvaluationJournal,
     EvaluationOutcome,
     ExistingRuns,
-    Journal,
     Results,
     connect,
     evaluate,
@@ -145,7 +145,7 @@ def _made(out: Path, url: str, models: Sequence[str], changes: dict[str, Any]) -
 
 def recorded(out: Path, plan: EvalPlan, records: Iterable[Record]) -> Path:
     """A directory with these records in its journal."""
-    with Journal(out, new_header(plan, _THEN)) as journal:
+    with EvaluationJournal(out, new_header(plan, _THEN)) as journal:
         for record in records:
             journal.append(record)
     return out

@@ -9,7 +9,7 @@ from typing import Any
 from tests.evals.provider import provider
 from toolreel.evals import Results, evaluate, load_eval_plan
 from toolreel_core._jsontext import Json
-from toolreel_core.evals import EvalPlan, Kind
+from toolreel_core.evals import EvalPlan, ScriptKind
 
 RESERVE = Path(__file__).with_name("files").joinpath("reserve.toml").read_text("utf-8")
 
@@ -58,7 +58,7 @@ def plan_for(path: Path, url: str = "http://localhost", **changes: Json) -> Eval
 def evaluated_file(
     path: Path,
     out: Path,
-    kind: Kind = "good",
+    kind: ScriptKind = "good",
     worded: Callable[[dict[str, Any]], dict[str, Any]] = dict,
 ) -> Results:
     """The results of a server that plays one kind of a file's scripts, run after run."""

@@ -20,12 +20,19 @@ from tests.servers.chat_server import Answer, Seen, replying, serving, streaming
 from toolreel.evals import built_in_scenarios, read_scenarios
 from toolreel_core._conversation import wire_text
 from toolreel_core._jsontext import canonical
-from toolreel_core.evals import Cell, Kind, Sample, ScenarioScripts, reply_as_event_stream, scripted_reply
+from toolreel_core.evals import (
+    Cell,
+    Sample,
+    ScenarioScripts,
+    ScriptKind,
+    reply_as_event_stream,
+    scripted_reply,
+)
 
 _Body: TypeAlias = dict[str, Any]
 
-_KINDS: tuple[Kind, ...] = ("good", "good", "bad", "skipping")
-_LOCAL: dict[str, Kind] = {f"local-{kind}": kind for kind in get_args(Kind)}
+_KINDS: tuple[ScriptKind, ...] = ("good", "good", "bad", "skipping")
+_LOCAL: dict[str, ScriptKind] = {f"local-{kind}": kind for kind in get_args(ScriptKind)}
 """Models that play one kind, whatever is asked."""
 HOSTILE = (
     "</pre></details><script>alert('run')</script><img src=https://evil.example/x onerror=alert(1)>"
@@ -57,7 +64,7 @@ class Provider:
     """Whether every request does."""
     refused: str = ""
     """A model that every request for is answered with 403."""
-    kinds: tuple[Kind, ...] = _KINDS
+    kinds: tuple[ScriptKind, ...] = _KINDS
     """The models that it plays, chosen by the conversation."""
     worded: Callable[[_Body], _Body] = dict
     """What becomes of each reply before it is sent."""
@@ -127,7 +134,7 @@ class Provider:
 def provider(
     *,
     outages: bool = False,
-    kinds: tuple[Kind, ...] = _KINDS,
+    kinds: tuple[ScriptKind, ...] = _KINDS,
     worded: Callable[[_Body], _Body] = dict,
     file: Path | None = None,
 ) -> Generator[Provider]:

@@ -15,7 +15,7 @@ from tests.evals.made import record
 from tests.evals.provider import Provider, provider
 from tests.samples import complaint
 from toolreel._internal import ResultsError
-from toolreel.evals import Journal, Results, plan_of_header, read_header, replay_runs
+from toolreel.evals import EvaluationJournal, Results, plan_of_header, read_header, replay_runs
 from toolreel_core._jsontext import Json
 
 REPORTING: dict[str, Any] = {"endpoint": {"provider": "openrouter"}}
@@ -99,7 +99,7 @@ def test_a_last_line_that_was_torn_anywhere_is_made_again(tmp_path: Path) -> Non
     for end in sorted({*range(first, len(text), 9), first + 1, len(text) - 1}):
         journal.write_bytes(text[:end])
         assert len(Results.open(tmp_path).records()) == 1
-        Journal(tmp_path).close()
+        EvaluationJournal(tmp_path).close()
         assert journal.read_bytes() == text[:first]
         cut = tmp_path / "journal.jsonl.cut"
         if end > first:
@@ -149,7 +149,10 @@ def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
     plan = plan_of()
     evaluated(plan, tmp_path)
     header = Results.open(tmp_path).header
-    with Journal(tmp_path, header), pytest.raises(ResultsError, match="another process is writing it"):
+    with (
+        EvaluationJournal(tmp_path, header),
+        pytest.raises(ResultsError, match="another process is writing it"),
+    ):
         evaluated(plan, tmp_path)
     assert evaluated(plan, tmp_path).complete
 

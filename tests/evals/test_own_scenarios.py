@@ -21,20 +21,20 @@ from toolreel.evals import (
     transcript_of,
 )
 from toolreel_core._jsontext import Json
-from toolreel_core.evals import Kind
+from toolreel_core.evals import ScriptKind
 
 
 @pytest.fixture(scope="module", params=["good", "bad"])
 def recorded(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, Path, Kind]:
+) -> tuple[Path, Path, ScriptKind]:
     folder = tmp_path_factory.mktemp("own")
     path, kind = written(folder), request.param
     evaluated_file(path, folder / "results", kind)
     return folder / "results", path, kind
 
 
-def test_the_runs_are_judged_by_the_files_checks(recorded: tuple[Path, Path, Kind]) -> None:
+def test_the_runs_are_judged_by_the_files_checks(recorded: tuple[Path, Path, ScriptKind]) -> None:
     folder, _, kind = recorded
     wanted = {"good": ("pass", ""), "bad": ("fail", "task.outcome:effects")}[kind]
     found = [(one.verdict.result, one.verdict.category) for one in Results.open(folder).records()]
@@ -43,7 +43,7 @@ def test_the_runs_are_judged_by_the_files_checks(recorded: tuple[Path, Path, Kin
 
 @pytest.mark.parametrize("recorded", ["good"], indirect=True)
 def test_all_exchanges_are_recorded_told_and_met_by_another_strategy(
-    recorded: tuple[Path, Path, Kind],
+    recorded: tuple[Path, Path, ScriptKind],
 ) -> None:
     results = Results.open(recorded[0])
     plan, (record, _) = plan_of_header(results.header), results.records()
@@ -71,7 +71,7 @@ def test_an_exchange_without_an_answer_is_the_last(tmp_path: Path) -> None:
 
 
 def test_the_results_hold_the_scenario_and_are_judged_without_the_file(
-    recorded: tuple[Path, Path, Kind], tmp_path: Path
+    recorded: tuple[Path, Path, ScriptKind], tmp_path: Path
 ) -> None:
     results = Results.open(copytree(recorded[0], tmp_path / "elsewhere"))
     recorded[1].rename(recorded[1].with_suffix(".gone"))
@@ -82,7 +82,7 @@ def test_the_results_hold_the_scenario_and_are_judged_without_the_file(
         recorded[1].with_suffix(".gone").rename(recorded[1])
 
 
-def test_a_changed_file_is_refused(recorded: tuple[Path, Path, Kind], tmp_path: Path) -> None:
+def test_a_changed_file_is_refused(recorded: tuple[Path, Path, ScriptKind], tmp_path: Path) -> None:
     changed = written(tmp_path, RESERVE.replace("to = 5", "to = 6"))
     url = plan_of_header(Results.open(recorded[0]).header).endpoint.base_url
     with pytest.raises(
@@ -156,7 +156,7 @@ def test_a_python_file_is_stored_by_its_digest_and_imported_only_if_it_is_the_sa
 
 
 def test_a_stored_scenario_that_cannot_be_read_is_told(
-    recorded: tuple[Path, Path, Kind], tmp_path: Path
+    recorded: tuple[Path, Path, ScriptKind], tmp_path: Path
 ) -> None:
     folder = copytree(recorded[0], tmp_path / "results")
     header = json.loads((folder / "header.json").read_text())

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from toolreel_core._jsontext import JsonText, canonical, read_json
-from toolreel_core._replies import WORDS, ArgumentError
+from toolreel_core._replies import WARNING_SENTENCES, ArgumentError
 
 _Value = TypeVar("_Value")
 
@@ -36,4 +36,4 @@ def claim_text(text: str) -> None:
 def claim_warnings(warnings: tuple[str, ...]) -> None:
     """Each warning has words, and stands once."""
     assert len(set(warnings)) == len(warnings), "a warning stands twice"
-    assert [code for code in warnings if code not in WORDS] == [], "a warning without words"
+    assert [code for code in warnings if code not in WARNING_SENTENCES] == [], "a warning without words"

@@ -10,7 +10,7 @@ from tests.fuzz.claims import claim_arguments, claim_text, claim_warnings, twice
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import body
 from toolreel_core._jsontext import ArgumentRepairs, canonical, read_json
-from toolreel_core._replies import PROBLEM_WORDS, Finish, Reply, as_chat, normalize_reply
+from toolreel_core._replies import PROBLEM_WORDS, FinishReason, Reply, as_chat, normalize_reply
 from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import DIALECTS, MARKED
 from toolreel_core._tools import ToolDefinition, ToolSurface
@@ -76,7 +76,7 @@ def _claim(reply: Reply, given: object) -> None:
         read_json(call.carry).unwrap()
     ids = [call.id for call in reply.calls]
     assert len(set(ids)) == len(ids), f"two calls with one id {where}"
-    assert reply.finish in get_args(Finish)
+    assert reply.finish in get_args(FinishReason)
     assert reply.problem is None or reply.problem.code in PROBLEM_WORDS
     assert reply.finish != "error" or reply.problem, f"an error without a problem {where}"
     assert reply.finish != "length" or reply.problem, f"a cut reply without a problem {where}"

@@ -18,7 +18,7 @@ from toolreel_core._conversation import Blob, Form, Message, Transcript
 from toolreel_core._jsontext import Json, JsonText, Tree
 from toolreel_core._plan import Plan, Request
 from toolreel_core._protocol import (
-    VERSION,
+    CODEC_VERSION,
     Effect,
     Event,
     HttpChunk,
@@ -106,7 +106,7 @@ def message_schema() -> Tree:
     kinds: dict[str, object] = {"event": given, "effect": Effect, "note": Note, "outcome": Outcome}
     kinds |= {"delta": Delta, "plan": Plan, "state": State}
     defs = definitions(kinds, {Request: HttpRequest})
-    version: Tree = {"const": VERSION}
+    version: Tree = {"const": CODEC_VERSION}
     run: Tree = {"type": "string", "minLength": 1}
     digests: Tree = {"type": "object", "additionalProperties": {"type": "string"}}
     document = {"toolreel": version, "value": _schema_reference("state"), "blobs": digests}
@@ -136,7 +136,7 @@ def message_schema() -> Tree:
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"Messages of toolreel_core, version {VERSION}",
+        "title": f"Messages of toolreel_core, version {CODEC_VERSION}",
         "$defs": {
             "line": schema_of_object(line, ["toolreel"]),
             "answer": schema_of_object(answer, ["toolreel"]),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import json_objects
 from toolreel_core._jsontext import ArgumentRepairs, Json, canonical
-from toolreel_core._replies import Reading, parse_json_with_repairs
+from toolreel_core._replies import JsonReading, parse_json_with_repairs
 from toolreel_core._text_calls import decode_json, text_calls
 
 PIECES = [
@@ -48,7 +48,7 @@ def nearly_json(draw: st.DrawFn) -> str:
 def test_both_readers_agree_on_what_both_can_read(text: str, repairs: ArgumentRepairs) -> None:
     reading = parse_json_with_repairs(text, max_depth=64, repairs=repairs)
     other = decode_json(text)
-    if isinstance(reading, Reading) and not ABOUT_THE_WHOLE & {*reading.codes} and other != text:
+    if isinstance(reading, JsonReading) and not ABOUT_THE_WHOLE & {*reading.codes} and other != text:
         assert canonical(reading.tree) == canonical(other)
 
 
@@ -57,7 +57,7 @@ def test_a_call_as_text_has_the_arguments_that_a_structured_one_has(text: str) -
     reading = parse_json_with_repairs(text, max_depth=64, repairs="safe")
     block = f'<tool_call>{{"name": "ping", "arguments": {text}}}</tool_call>'
     calls = text_calls(block, tools=["ping"], dialects=["hermes_json"], finish="stop").calls
-    both = isinstance(reading, Reading) and isinstance(reading.tree, Mapping) and len(calls) == 1
-    if both and isinstance(reading, Reading) and not ABOUT_THE_WHOLE & {*reading.codes}:
+    both = isinstance(reading, JsonReading) and isinstance(reading.tree, Mapping) and len(calls) == 1
+    if both and isinstance(reading, JsonReading) and not ABOUT_THE_WHOLE & {*reading.codes}:
         written: Json = calls[0].arguments
         assert written == canonical(reading.tree)

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from tests.patience import eventually
 from toolreel._internal import listening_socket, server_config
-from toolreel.proxy import CONNECTIONS, ProxySettings, proxy_app
+from toolreel.proxy import MAX_CLIENTS, ProxySettings, proxy_app
 from toolreel_core._jsontext import Json
 
 
@@ -26,7 +26,7 @@ class ProxyServer:
 
 
 @contextmanager
-def served(app: ASGIApp, connections: int = CONNECTIONS, *, lifespan: bool = True) -> Generator[str]:
+def served(app: ASGIApp, connections: int = MAX_CLIENTS, *, lifespan: bool = True) -> Generator[str]:
     """The URL of an ASGI application that is served in a thread."""
     with listening_socket("127.0.0.1", 0) as socket_:
         config = server_config(app, connections=connections, drain=60, lifespan=lifespan)

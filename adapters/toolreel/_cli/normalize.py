@@ -21,7 +21,7 @@ from toolreel_core._plan import Preset
 from toolreel_core._replies import (
     ERROR_WORDS,
     PROBLEM_WORDS,
-    WORDS,
+    WARNING_SENTENCES,
     ArgumentError,
     Reply,
     as_chat,
@@ -179,7 +179,7 @@ def _reply_lines(reply: Reply) -> Iterator[tuple[str, str, str]]:
         found = f" Found: {problem.detail}" if problem.detail else ""
         yield "problem", f"{problem.code}: {PROBLEM_WORDS[problem.code]}{found}", "red"
     for code in reply.warnings:
-        yield "warning", f"{code}: {WORDS[code]}", "yellow"
+        yield "warning", f"{code}: {WARNING_SENTENCES[code]}", "yellow"
 
 
 def _calls_in_text(case: Tree) -> TextCalls:

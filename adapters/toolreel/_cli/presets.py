@@ -19,7 +19,7 @@ from toolreel._replay import shorten_line
 from toolreel._secrets import url_safe_to_log
 from toolreel.presets import preset_named, with_files
 from toolreel_core._jsontext import Json, JsonText, canonical
-from toolreel_core._plan import Change, Presets, preset_changes
+from toolreel_core._plan import Presets, SettingChange, preset_changes
 from toolreel_core._probe import (
     MOST_REPEATS,
     REPEAT,
@@ -78,7 +78,7 @@ def show_command(name: str) -> int:
     return 0
 
 
-def _show_changes(found: Sequence[Change]) -> None:
+def _show_changes(found: Sequence[SettingChange]) -> None:
     for change in found:
         out.print(change.key, style="bold blue")
         same = change.before == change.after

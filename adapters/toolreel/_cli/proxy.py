@@ -149,7 +149,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
 
     When it stops, each conversation gets a journal. A second Ctrl-C leaves out those that are not made yet.
     """
-    from toolreel.proxy import LOOPBACK, Extras, Limits, ProxySettings, Route, routes_in, serve
+    from toolreel.proxy import LOOPBACK_HOSTS, Extras, ProxyLimits, ProxySettings, Route, routes_in, serve
 
     if record and replay:
         raise ProxyConfigError("--record and --replay: give one of them; --record DIR --mode auto does both")
@@ -161,7 +161,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         raise ProxyConfigError("--upstream: expected the base URL of a server, such as http://127.0.0.1:8080")
     host = host.removeprefix("[").removesuffix("]")
     token = os.environ.get("TOOLREEL_PROXY_TOKEN", "")
-    local = host in LOOPBACK
+    local = host in LOOPBACK_HOSTS
     if not local and not token:
         raise ProxyConfigError(
             f"--host {host}: others can reach this address; set TOOLREEL_PROXY_TOKEN to a secret text that "
@@ -183,9 +183,11 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         folder=record or replay,
         mode="replay" if replay else mode,
         extras=Extras(retries, recover_empty, correct_arguments),
-        limits=replace(Limits(), request_bytes=max_bytes, response_bytes=max_bytes, stall_seconds=timeout),
+        limits=replace(
+            ProxyLimits(), request_bytes=max_bytes, response_bytes=max_bytes, stall_seconds=timeout
+        ),
         token=token,
-        hosts=LOOPBACK if local else (),
+        hosts=LOOPBACK_HOSTS if local else (),
     )
 
     def ready(url: str) -> None:

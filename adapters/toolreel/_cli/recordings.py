@@ -26,7 +26,7 @@ from toolreel._internal import AdapterError, count_with_noun, open_in_browser
 from toolreel._journal import load_recorded_run
 from toolreel._replay import (
     DRIVERS,
-    SUFFIXES,
+    EXPORT_SUFFIXES,
     Aspect,
     Difference,
     Driver,
@@ -347,7 +347,7 @@ def export_options(default: str) -> Decorator:
 @click.option(
     "--format",
     "form",
-    type=click.Choice([*SUFFIXES]),
+    type=click.Choice([*EXPORT_SUFFIXES]),
     required=True,
     help="openai: the messages as JSON. markdown: a transcript. inspect: a log of Inspect with one sample.",
 )
@@ -363,7 +363,7 @@ def export_command(file: str, form: Format, target: Path | None, overwrite: bool
     """
     name = Path(file).name.removesuffix(".journal.jsonl").removesuffix(".yaml")
     text = export_text(retrace(load_recorded_run(file)), form, name)
-    return write_export(text, name, target or Path(f"{name}{SUFFIXES[form]}"), overwrite=overwrite)
+    return write_export(text, name, target or Path(f"{name}{EXPORT_SUFFIXES[form]}"), overwrite=overwrite)
 
 
 def write_export(text: str, name: str, path: Path, *, overwrite: bool) -> int:

@@ -97,7 +97,7 @@ if TYPE_CHECKING:
         run_statistics_as_text,
     )
     from toolreel._driver.stream_events import (
-        STOPPED,
+        STREAM_CLOSED,
         NoteMade,
         PartialAnswer,
         PartialOutput,
@@ -115,8 +115,8 @@ if TYPE_CHECKING:
         CONTEXTS,
         WATCHERS,
         Begun,
+        RunWatcher,
         Watch,
-        Watcher,
         continue_trace_from_headers,
         current_trace_headers,
     )

@@ -252,7 +252,7 @@ async def _run_loop_to_end(progress: Progress, *, in_tasks: bool = False) -> Run
 
 
 async def _stream_run(progress: Progress, *, in_tasks: bool = False) -> AsyncGenerator[StreamEvent, None]:
-    from toolreel._driver.stream_events import STOPPED, RunEnded, ShownRun  # most runs are not shown
+    from toolreel._driver.stream_events import STREAM_CLOSED, RunEnded, ShownRun  # most runs are not shown
 
     with progress:
         shown = ShownRun(progress)
@@ -264,7 +264,7 @@ async def _stream_run(progress: Progress, *, in_tasks: bool = False) -> AsyncGen
                     for event in shown.events_of_answer(effect, answer):
                         yield event
         except BaseException as stopped:
-            progress.cancel(stopped, STOPPED)
+            progress.cancel(stopped, STREAM_CLOSED)
             raise
     # After the scope: closing the stream at its last event must not cancel a run that rests.
     yield RunEnded(progress.run)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 from toolreel._driver.outcome_words import failure_in_words
 from toolreel._driver.ports import server_address_of_performer
 from toolreel._driver.watch import Begun, Watch
-from toolreel._internal import Concern, Level, is_log_enabled, log
+from toolreel._internal import Concern, LogLevel, is_log_enabled, log
 from toolreel_core._protocol import (
     AskApproval,
     Cancelled,
@@ -45,7 +45,7 @@ def note_fields_without_content(note: Note) -> dict[str, Field]:
     return {name: value for name in shown if (value := getattr(note, name)) is not None}
 
 
-_LOGGED: Mapping[tuple[Concern, Level], tuple[type[n.Note], ...]] = {
+_LOGGED: Mapping[tuple[Concern, LogLevel], tuple[type[n.Note], ...]] = {
     ("loop", "debug"): (
         n.PresetsApplied,
         n.QuirkApplied,
@@ -84,7 +84,7 @@ _LOGGED: Mapping[tuple[Concern, Level], tuple[type[n.Note], ...]] = {
     ),
     ("tools", "info"): (n.PartsLeftOut,),
 }
-LEVELS: Mapping[type[n.Note], tuple[Concern, Level]] = {
+LEVELS: Mapping[type[n.Note], tuple[Concern, LogLevel]] = {
     **dict.fromkeys(get_args(Note), ("loop", "info")),
     **{kind: place for place, kinds in _LOGGED.items() for kind in kinds},
 }

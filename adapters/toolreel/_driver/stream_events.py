@@ -140,7 +140,7 @@ ShownEvent: TypeAlias = (
 StreamEvent: TypeAlias = ShownEvent | RunEnded[Run]
 """Everything that a streamed run yields."""
 
-STOPPED = "the stream of the run was closed before its end"
+STREAM_CLOSED = "the stream of the run was closed before its end"
 """The reason of the cancellation where a stream is not read to its end."""
 _GROWTH = 64
 """An answer is read again when it has grown by one part in this many: reading all of it at each piece would

@@ -55,7 +55,7 @@ class Watch:
         """The driver is done, with the last state; ``error`` is what ended it instead of an outcome."""
 
 
-Watcher: TypeAlias = Callable[[Begun], Watch]
+RunWatcher: TypeAlias = Callable[[Begun], Watch]
 
 
 _Join: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[object]]
@@ -77,7 +77,7 @@ def continue_trace_from_headers(headers: Mapping[str, str]) -> Generator[None]:
         yield
 
 
-WATCHERS: list[Watcher] = []
+WATCHERS: list[RunWatcher] = []
 
 
 class Watches:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         CONCERNS,
         RENAMED,
         Concern,
-        Level,
+        LogLevel,
         is_log_enabled,
         log,
         log_error,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
         toml_text,
     )
     from toolreel._internal.run_page_port import register_run_pages_loader, run_page_module
-    from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
+    from toolreel._internal.safe_yaml import TAG, Scalar, YamlError, YamlRules, read_tree
     from toolreel._internal.visible_text import count_with_noun, printable_json, printable_text
 else:
     from toolreel_core._lazy_names import lazy_exports

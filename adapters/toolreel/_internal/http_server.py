@@ -3,7 +3,7 @@
 Whoever reaches the port can send anything before a token is looked at. h11 limits the bytes of a head, of a
 chunk's line and of trailers, and refuses a request with two ``Host`` headers; uvicorn limits the requests
 under way. Neither limits the time that a client takes to send a request, nor the connections on which it has
-not sent one: :class:`Connection` does.
+not sent one: :class:`LimitedConnection` does.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BACKLOG = 2_048
 ASGIApp: TypeAlias = Callable[..., Awaitable[None]]
 
 
-class Connection(H11Protocol):
+class LimitedConnection(H11Protocol):
     """A connection that is closed if its client is slow, or if others need its place.
 
     Where all places are taken, the one that has waited longest for a head is given to the new client. So
@@ -51,7 +51,9 @@ class Connection(H11Protocol):
         super().connection_made(cast("asyncio.Transport", transport))
         self._start_head_timer()
         if self.limit_concurrency and len(self.connections) >= self.limit_concurrency:
-            others = (each for each in self.connections if isinstance(each, Connection) and each is not self)
+            others = (
+                each for each in self.connections if isinstance(each, LimitedConnection) and each is not self
+            )
             waiting = [each for each in others if each.conn.their_state is h11.IDLE]
             if waiting:
                 min(waiting, key=lambda each: each._waits_since)._abort()
@@ -106,7 +108,7 @@ def server_config(
     """
     return uvicorn.Config(
         app,
-        http=Connection,
+        http=LimitedConnection,
         h11_max_incomplete_event_size=HEAD_BYTES,
         limit_concurrency=connections + 1,  # uvicorn refuses the request on the last one
         timeout_keep_alive=_IDLE_SECONDS,

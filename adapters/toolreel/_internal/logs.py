@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import logging
 
 Concern: TypeAlias = Literal["loop", "http", "tools", "cassette", "durable", "proxy"]
-Level: TypeAlias = Literal["debug", "info", "warning", "error"]
+LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 CONCERNS: Mapping[Concern, str] = {
     "loop": "runs: their begin and end, and what the loop decides (repairs, nudges, rejected calls)",
@@ -26,9 +26,9 @@ CONCERNS: Mapping[Concern, str] = {
     "durable": "workers: what is stored of each run, and where runs rest",
     "proxy": "requests of the proxy's clients, and what is not recorded",
 }
-_NUMBERS: Mapping[Level, int] = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+_NUMBERS: Mapping[LogLevel, int] = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 """The levels of ``logging``."""
-_SHOWN: set[Level] = {"warning", "error"}
+_SHOWN: set[LogLevel] = {"warning", "error"}
 """What a program sees that configures no logging."""
 RENAMED = {"name": "tool", "names": "tools", "is": "status"}
 """Fields whose names a log record or Python has taken."""
@@ -49,14 +49,14 @@ def show_only_errors() -> None:
     _SHOWN.discard("warning")
 
 
-def is_log_enabled(concern: Concern, level: Level) -> bool:
+def is_log_enabled(concern: Concern, level: LogLevel) -> bool:
     """Whether such a record is logged; if not, its fields need not be collected."""
     if "logging" not in sys.modules and level not in _SHOWN:
         return False
     return logger(concern).isEnabledFor(_NUMBERS[level])
 
 
-def log(concern: Concern, level: Level, event: str, told: Mapping[str, object], words: str = "") -> None:
+def log(concern: Concern, level: LogLevel, event: str, told: Mapping[str, object], words: str = "") -> None:
     """Log an event with its fields, if somebody listens.
 
     :param event: what happened, such as ``retry_planned``

@@ -90,7 +90,7 @@ PYPROJECT = "pyproject.toml"
 _Texts: TypeAlias = str | tuple[str, ...]
 
 
-class Key(NamedTuple):
+class TableKey(NamedTuple):
     kind: Any
     """The annotation of its value."""
     commands: tuple[str, ...] = ()
@@ -104,28 +104,28 @@ EVERY = "every"
 _LIVE = ("run", "chat", "resume", "fork", "probe", "worker", "doctor")
 _STARTING = ("run", "chat", "submit")
 _WITH_TOOLS = ("run", "chat", "resume", "submit", "worker", "tools")
-SHARED_KEYS: Mapping[str, Key] = {
-    "base_url": Key(str, _LIVE),
-    "api_key_env": Key(str, _LIVE),
-    "api_key_header": Key(str, _LIVE),
-    "api_prefix": Key(str, _LIVE),
-    "header": Key(Mapping[str, str], _LIVE),
-    "timeout": Key(float, _LIVE),
-    "model": Key(str, (*_STARTING, "probe", "doctor")),
-    "provider": Key(str, _STARTING),
-    "preset": Key(_Texts, _STARTING),
-    "sampling": Key(str, _STARTING),
-    "tools": Key(_Texts, _WITH_TOOLS),
-    "mcp": Key(str, _WITH_TOOLS),
-    "skills": Key(_Texts, _WITH_TOOLS),
-    "queue": Key(str, ("submit", "worker")),
-    "import": Key(_Texts, (EVERY,)),
-    "catalogue": Key(_Texts, variable="TOOLREEL_CATALOGUE"),
-    "secrets": Key(str, variable="TOOLREEL_SECRETS"),
-    "database": Key(str, variable="TOOLREEL_DATABASE_URL"),
-    "recordings": Key(str),
-    "allowed_hosts": Key(_Texts),
-    "vary": Key(list),
+SHARED_KEYS: Mapping[str, TableKey] = {
+    "base_url": TableKey(str, _LIVE),
+    "api_key_env": TableKey(str, _LIVE),
+    "api_key_header": TableKey(str, _LIVE),
+    "api_prefix": TableKey(str, _LIVE),
+    "header": TableKey(Mapping[str, str], _LIVE),
+    "timeout": TableKey(float, _LIVE),
+    "model": TableKey(str, (*_STARTING, "probe", "doctor")),
+    "provider": TableKey(str, _STARTING),
+    "preset": TableKey(_Texts, _STARTING),
+    "sampling": TableKey(str, _STARTING),
+    "tools": TableKey(_Texts, _WITH_TOOLS),
+    "mcp": TableKey(str, _WITH_TOOLS),
+    "skills": TableKey(_Texts, _WITH_TOOLS),
+    "queue": TableKey(str, ("submit", "worker")),
+    "import": TableKey(_Texts, (EVERY,)),
+    "catalogue": TableKey(_Texts, variable="TOOLREEL_CATALOGUE"),
+    "secrets": TableKey(str, variable="TOOLREEL_SECRETS"),
+    "database": TableKey(str, variable="TOOLREEL_DATABASE_URL"),
+    "recordings": TableKey(str),
+    "allowed_hosts": TableKey(_Texts),
+    "vary": TableKey(list),
 }
 SERVER_KEYS = frozenset({"api_key_env", "api_key_header", "api_prefix", "header"})
 """What is said about the server of ``base_url``; another server gets none of it, least of all its key."""

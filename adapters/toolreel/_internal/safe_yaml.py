@@ -46,7 +46,7 @@ class YamlError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class YamlRules:
     plain: Callable[[str], Scalar]
     """The value of a scalar without quotes and tag; raises ``ValueError`` if it is not allowed."""
     tags: Mapping[str, Callable[[str], Scalar]]
@@ -59,7 +59,7 @@ class Rules:
     aliases: bool = True
 
 
-def read_tree(text: str, rules: Rules) -> Any:
+def read_tree(text: str, rules: YamlRules) -> Any:
     """The tree of lists, mappings and scalars in a text of one YAML document; ``None`` if it is empty.
 
     Aliases give the same object again, so a caller who walks the tree pays for each mention.
@@ -107,7 +107,7 @@ class _Open:
             self.key = value
 
 
-def _tree_of_events(events: Iterable[Any], rules: Rules) -> Any:
+def _tree_of_events(events: Iterable[Any], rules: YamlRules) -> Any:
     root: Any = None
     opened: list[_Open] = []
     anchored: dict[str, tuple[Any, int]] = {}
@@ -147,7 +147,7 @@ def _tree_of_events(events: Iterable[Any], rules: Rules) -> Any:
     return root
 
 
-def _scalar(event: Any, rules: Rules) -> Scalar:
+def _scalar(event: Any, rules: YamlRules) -> Scalar:
     text: str = event.value
     if event.tag is None and not event.implicit[0]:
         return text  # in quotes, or a block
@@ -161,7 +161,7 @@ def _scalar(event: Any, rules: Rules) -> Scalar:
         raise _yaml_error(event.start_mark, f"the value {_quoted(text)} {why}; put texts in quotes") from None
 
 
-def _check_collection(event: Any, depth: int, rules: Rules) -> None:
+def _check_collection(event: Any, depth: int, rules: YamlRules) -> None:
     name = "seq" if isinstance(event, yaml.SequenceStartEvent) else "map"
     if event.tag is not None and not (rules.tags and event.tag in {"!", f"{TAG}{name}"}):
         raise _unknown_tag_error(event)

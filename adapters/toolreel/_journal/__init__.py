@@ -15,12 +15,11 @@ if TYPE_CHECKING:
         parse_unclosed_journal,
     )
     from toolreel._journal.format import (
+        JournalRecord,
         MemoryJournal,
         Reason,
-        Record,
         Recorded,
-        Source,
-        event_line,
+        RunSource,
         is_withheld_result,
         journal_path,
         journal_paths_of_cassette,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         recording_files,
         remove_seal,
         seal_text,
+        timed_event_line,
         withhold_result,
     )
 else:

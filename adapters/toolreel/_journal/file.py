@@ -23,11 +23,11 @@ from toolreel._internal import AdapterError, JournalError, SecretFound
 from toolreel._journal.format import (
     Recorded,
     Sealing,
-    event_line,
     parse_journal,
     part_path,
     read_journal,
     remove_seal,
+    timed_event_line,
     withhold_result,
 )
 from toolreel._secrets import check_line_for_secrets
@@ -185,14 +185,14 @@ class _OpenJournal:
             raise self.failure
         try:
             self._check_writable()
-            line = event_line(self._events + 1, effect, event, lap)
+            line = timed_event_line(self._events + 1, effect, event, lap)
             try:
                 self._check_no_secrets(line, event)
             except SecretFound as found:
                 if not isinstance(event, ToolReturned):
                     raise
                 event = withhold_result(event, "secret")
-                line = event_line(self._events + 1, effect, event, lap)
+                line = timed_event_line(self._events + 1, effect, event, lap)
                 self.withheld.append(str(found))
             blobs = blob_lines(event, self._blobs)
             self._write_lines((*blobs.values(), line), effect, event)
@@ -297,7 +297,9 @@ class _OpenJournal:
             except OSError:
                 with suppress(OSError):
                     if self._end == before and isinstance(event, ToolReturned):
-                        short = event_line(self._events + 1, effect, withhold_result(event, "unwritten"))
+                        short = timed_event_line(
+                            self._events + 1, effect, withhold_result(event, "unwritten")
+                        )
                         self._append(f"{short}\n".encode(), room=b"")
                 raise
             finally:

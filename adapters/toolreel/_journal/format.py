@@ -25,23 +25,23 @@ from toolreel_core._jsontext import Json, as_tree, canonical, digest, read_json,
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ANSWERS,
+    CODEC_VERSION,
     MENTION,
-    VERSION,
     Event,
     ToolReturned,
     blob_lines,
     check_blob,
     decode_event,
     decode_plan,
+    event_line,
     header_line,
     restore_blobs,
     type_name,
 )
-from toolreel_core._protocol import event_line as untimed_line
 
 Reason: TypeAlias = Literal["secret", "unwritten"]
 
-CODE = "RESULT_WITHHELD"
+WITHHELD_CODE = "RESULT_WITHHELD"
 """The code of the error, if the call failed; it begins the warning, if the call succeeded."""
 
 _EXPLAINED: dict[Reason, str] = {
@@ -65,9 +65,9 @@ def withhold_result(event: ToolReturned, reason: Reason) -> ToolReturned:
     text = _EXPLAINED[reason]
     match read_json(event.output).value_or(None):
         case {"ok": False}:
-            tree: Json = {"ok": False, "data": data, "errors": [{"code": CODE, "message": text}]}
+            tree: Json = {"ok": False, "data": data, "errors": [{"code": WITHHELD_CODE, "message": text}]}
         case _:
-            tree = {"ok": True, "data": data, "warnings": [f"{CODE}: {text}"]}
+            tree = {"ok": True, "data": data, "warnings": [f"{WITHHELD_CODE}: {text}"]}
     return replace(event, output=canonical(tree), parts=())
 
 
@@ -131,7 +131,7 @@ _TOOK = "took"
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class JournalRecord:
     n: int
     """Counted from 1."""
     kind: str
@@ -148,7 +148,7 @@ class Recorded:
     """A journal that was read from a file or a text."""
 
     plan: Plan
-    records: tuple[Record, ...]
+    records: tuple[JournalRecord, ...]
     text: str = field(repr=False)
     """The content of the file without its seal and its times: two records of the same run have the same."""
     source: str
@@ -165,7 +165,7 @@ class Recorded:
         return digest(self.text)
 
 
-Source: TypeAlias = Recorded | Path | str
+RunSource: TypeAlias = Recorded | Path | str
 """A recorded run: a journal that was read, or the path of a journal or a cassette."""
 
 
@@ -182,7 +182,7 @@ class MemoryJournal:
         blobs = blob_lines(event, self._blobs)
         self._blobs |= blobs
         self.events += 1
-        self.lines += [*blobs.values(), event_line(self.events, effect, event, lap)]
+        self.lines += [*blobs.values(), timed_event_line(self.events, effect, event, lap)]
         return event
 
     @property
@@ -245,7 +245,7 @@ def recording_files(path: Path) -> tuple[Path | None, Path]:
     )
 
 
-def load_recorded_run(source: Source) -> Recorded:
+def load_recorded_run(source: RunSource) -> Recorded:
     return source if isinstance(source, Recorded) else read_journal(recording_files(Path(source))[1])
 
 
@@ -270,7 +270,7 @@ def parse_journal(text: str, source: str = "journal") -> Recorded:
         raise JournalError(f"{place}: not the header of a journal; record one with `toolreel run --record`")
     # Before the other lines, which another version may write in another form.
     check_format_version(
-        header["toolreel_journal"], VERSION, f"{place}: a journal", "record it again", JournalError
+        header["toolreel_journal"], CODEC_VERSION, f"{place}: a journal", "record it again", JournalError
     )
     try:
         return _parse_journal_lines(header, lines, source)
@@ -300,8 +300,8 @@ def _parse_journal_lines(header: Mapping[str, Json], lines: Sequence[str], sourc
     return Recorded(plan, tuple(records), "".join(f"{line}\n" for line in untimed), source)
 
 
-def event_line(n: int, effect: Wanted | None, event: Event, lap: Lap | None = None) -> str:
-    line = untimed_line(n, effect, event)
+def timed_event_line(n: int, effect: Wanted | None, event: Event, lap: Lap | None = None) -> str:
+    line = event_line(n, effect, event)
     if lap is None or lap.ms is None:
         return line
     took = canonical({name: ms for name, ms in lap._asdict().items() if ms is not None})
@@ -340,7 +340,7 @@ def _read_effect_times(took: Json, place: str) -> Lap | None:
     raise JournalError(f"{place}: took has to say ms and passed_ms, and may say first_ms")
 
 
-def _read_record(tree: Mapping[str, Json], n: int, line: int, source: str) -> Record:
+def _read_record(tree: Mapping[str, Json], n: int, line: int, source: str) -> JournalRecord:
     place = f"{source}, line {line}"
     match tree:
         case {"n": int() as number, "kind": str() as kind, "fp": (str() | None) as fp, "event": event} if (
@@ -353,7 +353,9 @@ def _read_record(tree: Mapping[str, Json], n: int, line: int, source: str) -> Re
         case _:
             raise JournalError(f"{place}: expected the keys n, kind, fp and event")
     try:
-        record = Record(n, kind, fp, decode_event(event), line, _read_effect_times(tree.get(_TOOK), place))
+        record = JournalRecord(
+            n, kind, fp, decode_event(event), line, _read_effect_times(tree.get(_TOOK), place)
+        )
     except CodecError as error:
         raise JournalError(f"{place}: {error}") from None
     answers = next((each for effect, each in ANSWERS.items() if type_name(effect) == kind), ())

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolreel._replay import run_page
     from toolreel._replay.exports import (
+        EXPORT_SUFFIXES,
         LOG_VERSION,
-        SUFFIXES,
         Format,
         export_text,
         inspect_ai_sample,

@@ -24,7 +24,7 @@ from toolreel_core._jsontext import NOTHING, Json, Tree, parse, read_json
 from toolreel_core._protocol import notes
 
 Format: TypeAlias = Literal["openai", "markdown", "inspect"]
-SUFFIXES: dict[Format, str] = {
+EXPORT_SUFFIXES: dict[Format, str] = {
     "openai": ".messages.json",
     "markdown": ".md",
     "inspect": ".inspect.json",

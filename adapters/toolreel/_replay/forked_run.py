@@ -19,7 +19,7 @@ from toolreel._driver import (
     go_on,
 )
 from toolreel._internal import ForkError
-from toolreel._journal import MemoryJournal, Recorded, Source, load_recorded_run, parse_journal
+from toolreel._journal import MemoryJournal, Recorded, RunSource, load_recorded_run, parse_journal
 from toolreel._replay.journal_performer import describe_effect
 from toolreel._replay.trace import Answered, Trace, Traced, Underway, retrace
 from toolreel_core._conversation import Message, SystemMessage, UserMessage
@@ -203,12 +203,12 @@ class Forked:
         return parse_journal(journal.text, f"fork of {self.source.source} at {self.kept}")
 
 
-def fork_without_continuing(source: Source, at: int, changes: Changes = NOTHING_CHANGED) -> Forked:
+def fork_without_continuing(source: RunSource, at: int, changes: Changes = NOTHING_CHANGED) -> Forked:
     trace, run = _replay_events_before_fork(source, at, changes)
     return Forked(trace.recorded, len(run.answered), tuple(run.answered), run.run)
 
 
-def _replay_events_before_fork(source: Source, at: int, changes: Changes) -> tuple[Trace, Underway]:
+def _replay_events_before_fork(source: RunSource, at: int, changes: Changes) -> tuple[Trace, Underway]:
     trace = retrace(load_recorded_run(source))
     if not 0 <= at <= len(trace.events):
         raise _fork_error(trace, f"there is no event {at} to fork at")
@@ -231,12 +231,12 @@ def _replay_events_before_fork(source: Source, at: int, changes: Changes) -> tup
 
 
 def fork(
-    source: Source,
+    source: RunSource,
     at: int,
     changes: Changes = NOTHING_CHANGED,
     *,
     performer: Performer | None = None,
-    answers: Source | None = None,
+    answers: RunSource | None = None,
     observe: Observer | None = None,
 ) -> Forked:
     """Continue a recorded run from one of its events, with something changed.

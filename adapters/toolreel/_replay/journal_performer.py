@@ -37,7 +37,7 @@ from toolreel._driver import (
     secrets_of_ports,
     speak,
 )
-from toolreel._journal import Record, Recorded, is_withheld_result
+from toolreel._journal import JournalRecord, Recorded, is_withheld_result
 from toolreel._replay.trace import join_runs, retrace
 from toolreel.cassette import Vary, apply_rules_to_body
 from toolreel_core._errors import ReplayMismatch
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from toolreel.cassette import Session
 
 
-def with_recorded_time(event: ReplyReceived | RequestFailed | ToolReturned, record: Record) -> Event:
+def with_recorded_time(event: ReplyReceived | RequestFailed | ToolReturned, record: JournalRecord) -> Event:
     """The new event with the recorded time, so that limits on time decide the same."""
     return replace(event, at_ms=getattr(record.event, "at_ms", None))
 
@@ -153,7 +153,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost]):
                 f"from line {first.line} ({first.kind}) on"
             )
 
-    def _take_recorded_line(self, effect: Wanted) -> tuple[Record, bool] | None:
+    def _take_recorded_line(self, effect: Wanted) -> tuple[JournalRecord, bool] | None:
         """The line that answers the effect, else the first unused one, and which of them it is.
 
         Parallel effects may come in any order, so the fingerprint is searched in all unused lines. The first
@@ -179,7 +179,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost]):
             "if it was killed, `toolreel resume` (or resume() in Python) finishes it"
         )
 
-    def _answering_endpoint(self, effect: Wanted, record: Record) -> _Endpoint | None:
+    def _answering_endpoint(self, effect: Wanted, record: JournalRecord) -> _Endpoint | None:
         """The endpoint, if there was a complete response; why there was none is in the journal."""
         if not isinstance(effect, SendRequest):
             return None
@@ -193,7 +193,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost]):
     def _checked_event(
         self,
         effect: Wanted,
-        record: Record,
+        record: JournalRecord,
         answers: bool,
         reply: ReplyReceived | RequestFailed | None = None,
     ) -> Event:
@@ -313,7 +313,7 @@ class AllowedDifferences:
     _known: dict[str, bytes] = field(default_factory=dict)
     """Digests of requests after the rules, by their own digest: each is compared more than once."""
 
-    def matches(self, record: Record, effect: Wanted | None, event: Event) -> bool:
+    def matches(self, record: JournalRecord, effect: Wanted | None, event: Event) -> bool:
         """Whether an effect of the replay and its answer count as those of a recorded line.
 
         A tool's result, and what the user says, may differ if the next request, which tells it to the model,
@@ -334,7 +334,7 @@ class AllowedDifferences:
         is_told = any(isinstance(later, SendRequest) for later in self._recorded_effects[record.n :])
         return is_same and is_told
 
-    def matches_effect(self, record: Record, effect: Wanted) -> bool:
+    def matches_effect(self, record: JournalRecord, effect: Wanted) -> bool:
         if record.fp == fingerprint(effect):
             return True
         was = self._recorded_effects[record.n - 1]

@@ -31,7 +31,7 @@ from toolreel._internal import (
     printable_text,
     server_config,
 )
-from toolreel._journal import Recorded, Source, parse_unclosed_journal, read_journal
+from toolreel._journal import Recorded, RunSource, parse_unclosed_journal, read_journal
 from toolreel._replay.run_page import recording_page, recordings_list_page
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json
@@ -242,7 +242,7 @@ class ListServer:
         try:
             if not 1 <= len(names) <= 2:
                 raise AdapterError("name one recording of the list, or two to compare them")
-            sources: list[Source] = []
+            sources: list[RunSource] = []
             for name in names:
                 found = self._recordings.recording_named(name)
                 if found is None:

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any, Literal, TypeAlias, cast
 
 from toolreel._driver import Run, Wanted, outcome_in_words
-from toolreel._journal import Source, load_recorded_run
+from toolreel._journal import RunSource, load_recorded_run
 from toolreel._replay.run_stories import MARKS, story, turn_lines
 from toolreel._replay.trace import Trace, Traced, retrace
 from toolreel.cassette import Change, changes
@@ -197,7 +197,7 @@ class Difference:
         return cast("dict[str, Json]", {"same": self.same, **asdict(self), "turns": turns})
 
 
-def diff(a: Source, b: Source) -> Difference:
+def diff(a: RunSource, b: RunSource) -> Difference:
     """Compare two recorded runs.
 
     >>> from toolreel.demo import demo_cassette

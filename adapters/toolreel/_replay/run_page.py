@@ -24,7 +24,7 @@ from toolreel._internal import (
     standalone_page,
     with_shortened_texts,
 )
-from toolreel._journal import Source, journal_path, load_recorded_run
+from toolreel._journal import RunSource, journal_path, load_recorded_run
 from toolreel._replay.run_diff import diff
 from toolreel._replay.run_tree import RunTree, conversation_tree, recorded_run_tree
 from toolreel._replay.trace import Trace, retrace
@@ -136,7 +136,7 @@ _EMBEDDED = 500_000
 """Characters of a page that a notebook keeps at most, each time that it shows a run."""
 
 
-def recording_page(source: Source, other: Source | None = None) -> str:
+def recording_page(source: RunSource, other: RunSource | None = None) -> str:
     """The page of a recording, or of two side by side.
 
     :param source: a record, or the path of a journal or a cassette; of a cassette without a journal, the page
@@ -201,14 +201,14 @@ def write_page(path: Path, page: str) -> None:
         raise AdapterError(f"{path}: the page cannot be written there: {error.strerror}") from None
 
 
-def recording_name(source: Source) -> str:
+def recording_name(source: RunSource) -> str:
     """What a page calls a recording: a relative path as it is, of another the name; pages are passed on."""
     path = Path(source.source if not isinstance(source, Path | str) else source)
     shown = path.name if path.is_absolute() else path.as_posix()
     return shown.removesuffix(".journal.jsonl").removesuffix(".yaml")
 
 
-def _named_traces(source: Source) -> Iterator[tuple[str, Trace]]:
+def _named_traces(source: RunSource) -> Iterator[tuple[str, Trace]]:
     if (
         isinstance(source, Path | str)
         and (cassette := _path_of_cassette_without_journal(Path(source))) is not None

@@ -17,7 +17,7 @@ from toolreel_core._conversation import (
     readable_content,
 )
 from toolreel_core._jsontext import Json, canonical, read_json
-from toolreel_core._protocol import Completed, Level, Note, RunSettled, note_sentence, notes
+from toolreel_core._protocol import Completed, Note, NoteLevel, RunSettled, note_sentence, notes
 from toolreel_core._text_calls import abbreviated_dialect_names
 
 
@@ -226,9 +226,9 @@ def note_rows_for_page(found: Iterable[Note]) -> list[Json]:
     return [[level, kind, words] for kind, level, words in told if level != "silent"]
 
 
-def run_warnings(run: Run) -> list[tuple[Level, str, list[int]]]:
+def run_warnings(run: Run) -> list[tuple[NoteLevel, str, list[int]]]:
     """What is worth a warning above the turns, the worst first: level, sentence and turns of each."""
-    found: dict[tuple[Level, str], list[int]] = {}
+    found: dict[tuple[NoteLevel, str], list[int]] = {}
     for note in run.notes:
         level, words = note_sentence(note)
         if level in {"bad", "warn"}:

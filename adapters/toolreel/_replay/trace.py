@@ -17,7 +17,7 @@ from toolreel._driver import (
     record,
     register_journal_secrets,
 )
-from toolreel._journal import Record, Recorded
+from toolreel._journal import JournalRecord, Recorded
 from toolreel_core._conversation import readable_parts_text
 from toolreel_core._errors import ProtocolError, ReplayMismatch
 from toolreel_core._loop import parse_reply_body, pending, start, step
@@ -117,7 +117,7 @@ _LINE = 100
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    record: Record
+    record: JournalRecord
     effect: Wanted | None
     before: State
     notes: tuple[Note, ...] = ()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         url_safe_to_log,
     )
     from toolreel._secrets.rules import (
-        VARIABLE,
+        SECRETS_VARIABLE,
         SecretRules,
         read_rules,
         rules_from_environment,

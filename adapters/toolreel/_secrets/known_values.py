@@ -94,7 +94,7 @@ def known_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     {'OPENAI_API_KEY': 'abcdefgh12'}
     """
     from toolreel._secrets.rules import (  # reads TOML, which few programs have
-        VARIABLE,
+        SECRETS_VARIABLE,
         rules_from_environment,
     )
 
@@ -104,7 +104,7 @@ def known_secrets(environ: Mapping[str, str]) -> dict[str, str]:
         is_path = _PATH_NAME.search(name) and _PLACE.match(value)
         if name in further and value.strip():
             found[name] = value
-        elif name != VARIABLE and _SECRET_NAME.search(name) and not is_path:
+        elif name != SECRETS_VARIABLE and _SECRET_NAME.search(name) and not is_path:
             found |= {name: value} if _is_long(value) else {}
         elif password := _password_in_url(value):
             found[name] = password

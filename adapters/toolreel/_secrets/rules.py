@@ -65,10 +65,10 @@ def names_a_secret(name: str) -> bool:
 
 # What tells secrets from ordinary text: a check of the secret and of what stands before it.
 
-Proof: TypeAlias = Callable[[str, str], bool]
+ValueCheck: TypeAlias = Callable[[str, str], bool]
 
 
-def _randomness_check(run: int) -> Proof:
+def _randomness_check(run: int) -> ValueCheck:
     """A check for a digit, mixed case or padding, and a run of at least ``run`` letters and digits."""
     long = lazy_pattern(rf"[A-Za-z0-9]{{{run}}}")
     return lambda text, _: bool(
@@ -103,7 +103,7 @@ def _is_real_password(text: str, _before: str) -> bool:
     return text.lower() not in _PLAIN_PASSWORDS and not PLACEHOLDER.search(text)
 
 
-_PROOFS: Mapping[str, Proof] = {
+_PROOFS: Mapping[str, ValueCheck] = {
     "": lambda _text, _before: True,
     "credentials": _is_basic_auth_value,
     "digit": lambda text, _: bool(re.search(r"\d", text)),  # nearly all keys have one, few names do
@@ -134,7 +134,7 @@ class Shape:
 
     A pattern of a project has none, and is always searched.
     """
-    proof: Proof = _PROOFS[""]
+    proof: ValueCheck = _PROOFS[""]
     """Whether a match is a secret and not ordinary text."""
     in_blobs: bool = False
     """Whether it is looked for in Base64, too, where patterns match by chance."""
@@ -193,7 +193,7 @@ EMAIL = Shape(
 #     "staff number" = "EMP-[0-9]{6}"                # further shapes, as regular expressions
 
 
-VARIABLE = "TOOLREEL_SECRETS"
+SECRETS_VARIABLE = "TOOLREEL_SECRETS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class SecretRules:
 
 
 def rules_from_environment(environ: Mapping[str, str] | None = None) -> SecretRules:
-    named = (os.environ if environ is None else environ).get(VARIABLE, "")
+    named = (os.environ if environ is None else environ).get(SECRETS_VARIABLE, "")
     if not named:
         return SecretRules()
     changed = 0
@@ -224,7 +224,7 @@ def read_rules(path: Path, _changed: int = 0) -> SecretRules:
 
     :param _changed: the time of its last change, which makes the cache read an edited file again
     """
-    missing = f"is missing (named by {VARIABLE})"
+    missing = f"is missing (named by {SECRETS_VARIABLE})"
     return read_toml(
         str(path), read_text_file(path, SecretRulesError, missing), _parse_rules, SecretRulesError
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         first_change,
     )
     from toolreel.cassette._serializer import (
-        Header,
+        SessionHeader,
         header_of,
         leaks_in_exchanges,
         parse_cassette,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from toolreel.cassette._stored_exchange import (
         CANCELLED,
         CLOSED,
-        KINDS,
+        ERROR_KINDS,
         Break,
         Exchange,
         StoredResponse,

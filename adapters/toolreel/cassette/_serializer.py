@@ -32,7 +32,7 @@ from toolreel.cassette._bodies import (
 from toolreel.cassette._stored_exchange import (
     CANCELLED,
     CLOSED,
-    KINDS,
+    ERROR_KINDS,
     Break,
     Exchange,
     StoredResponse,
@@ -45,7 +45,7 @@ from toolreel_core._jsontext import list_at
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class SessionHeader:
     """A session draws its time and the seed of its ids once; each replay gets the same."""
 
     vary: tuple[Vary, ...] = ()
@@ -61,7 +61,7 @@ class Header:
         return {key: value for key, value in keys.items() if value is not None}
 
 
-def header_of(tree: Mapping[str, Any]) -> Header:
+def header_of(tree: Mapping[str, Any]) -> SessionHeader:
     now = None
     if "now" in tree:
         with suppress(ValueError):
@@ -71,10 +71,10 @@ def header_of(tree: Mapping[str, Any]) -> Header:
                 f"now: {tree['now']!r} is no time with a time zone, such as '2026-11-22T14:03:00+00:00'"
             )
     rules = tuple(vary_rule_of(entry, f"vary[{n}]") for n, entry in enumerate(tree.get("vary", [])))
-    return Header(rules, now, tree.get("seed"))
+    return SessionHeader(rules, now, tree.get("seed"))
 
 
-VERSION = 1
+CASSETTE_VERSION = 1
 
 _VCR_VERSION = 1
 _RERECORD = "record the session again"
@@ -125,10 +125,10 @@ def _check_shape(value: Any, shape: Any, place: str = "") -> None:
             _check_shape(item, inner, f"{place}{between}{key}")
 
 
-def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
+def serialize(header: SessionHeader, exchanges: Sequence[Exchange]) -> str:
     bodies, blobs, anchors = bodies_as_mappings(exchange.body for exchange in exchanges)
     tree = {
-        "toolreel": VERSION,
+        "toolreel": CASSETTE_VERSION,
         "version": _VCR_VERSION,
         **header.as_mapping,
         "interactions": [*map(_exchange_as_mapping, exchanges, bodies)],
@@ -168,12 +168,12 @@ def _exchange_as_mapping(exchange: Exchange, body: dict[str, Any]) -> dict[str, 
     return parts
 
 
-def parse_cassette(text: str) -> tuple[Header, list[Exchange]]:
+def parse_cassette(text: str) -> tuple[SessionHeader, list[Exchange]]:
     tree: Any = load_yaml(text)
     _check_shape(tree, dict)
     if "toolreel" not in tree:
         raise CassetteError(f"the key 'toolreel' is missing, so this is no cassette of toolreel: {_RERECORD}")
-    check_format_version(tree["toolreel"], VERSION, "toolreel: a cassette", _RERECORD, CassetteError)
+    check_format_version(tree["toolreel"], CASSETTE_VERSION, "toolreel: a cassette", _RERECORD, CassetteError)
     check_format_version(tree.get("version"), _VCR_VERSION, "version: a cassette", _RERECORD, CassetteError)
     _check_shape(tree, _CASSETTE)
     if "blobs" in tree or BLOB_TAG in text:
@@ -186,7 +186,7 @@ def parse_cassette(text: str) -> tuple[Header, list[Exchange]]:
 def _read_exchange(entry: Mapping[str, Any], ropes: dict[int, Rope], number: int) -> Exchange:
     place, request = f"interaction {number}", entry["request"]
     broke = Break(**entry["error"]) if "error" in entry else None
-    if broke and broke.kind not in (*KINDS, CLOSED, CANCELLED):
+    if broke and broke.kind not in (*ERROR_KINDS, CLOSED, CANCELLED):
         raise CassetteError(
             f"{place}: error.kind: expected the name of an httpx.TransportError, found {broke.kind!r}: "
             f"{_RERECORD}"
@@ -210,7 +210,7 @@ def _read_exchange(entry: Mapping[str, Any], ropes: dict[int, Rope], number: int
 # A cassette file, replaced atomically: the old one stays until the new one is on disk.
 
 
-def read_cassette(path: Path) -> tuple[Header, list[Exchange]]:
+def read_cassette(path: Path) -> tuple[SessionHeader, list[Exchange]]:
     try:
         return parse_cassette(path.read_bytes().decode())
     except FileNotFoundError as error:
@@ -229,10 +229,10 @@ def read_cassette(path: Path) -> tuple[Header, list[Exchange]]:
 
 def write_cassette(
     path: Path,
-    header: Header,
+    header: SessionHeader,
     exchanges: Sequence[Exchange],
     known: Mapping[str, str],
-    as_text: Callable[[Header, Sequence[Exchange]], str] = serialize,
+    as_text: Callable[[SessionHeader, Sequence[Exchange]], str] = serialize,
 ) -> None:
     """Replace a cassette atomically, or leave the old file.
 

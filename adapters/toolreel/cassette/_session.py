@@ -29,7 +29,7 @@ from toolreel.cassette._lookup import (
     request_key,
     request_name,
 )
-from toolreel.cassette._serializer import Header, read_cassette, write_cassette
+from toolreel.cassette._serializer import SessionHeader, read_cassette, write_cassette
 from toolreel.cassette._stored_exchange import (
     REQUEST_HEADERS,
     Exchange,
@@ -84,13 +84,13 @@ class Session:
         exists = os.path.lexists(path)
         self.replays = mode == "replay" or (mode == "auto" and exists)
         """Whether nothing is recorded."""
-        header, exchanges = Header(), list[Exchange]()
+        header, exchanges = SessionHeader(), list[Exchange]()
         if self.replays or (mode == "extend" and exists):
             header, exchanges = read_cassette(self.path)
             log("cassette", "debug", "cassette_loaded", {"path": path})
         else:
             with suppress(CassetteError):
-                header = Header(vary=read_cassette(self.path)[0].vary)
+                header = SessionHeader(vary=read_cassette(self.path)[0].vary)
         self.header = header
         """What the file says, with the time and the seed that this session has drawn."""
         self.exchanges = exchanges

@@ -19,7 +19,7 @@ from vcr.serializers import yamlserializer
 
 from toolreel._internal import CassetteError
 from toolreel._secrets import known_secrets
-from toolreel.cassette._serializer import Header, read_cassette, write_cassette
+from toolreel.cassette._serializer import SessionHeader, read_cassette, write_cassette
 from toolreel.cassette._session import Session
 from toolreel.cassette._stored_exchange import Exchange, StoredResponse, values_by_name
 from toolreel.cassette._transports import BODY_LIMIT, decoded_response, headers_without_encoding
@@ -157,7 +157,7 @@ def _decoded_vcrpy_response(response: StoredResponse) -> StoredResponse:
         return response
 
 
-def _stock_vcrpy_yaml(_header: Header, exchanges: Sequence[Exchange]) -> str:
+def _stock_vcrpy_yaml(_header: SessionHeader, exchanges: Sequence[Exchange]) -> str:
     requests = [
         Request(
             one.method, one.url, one.body, {name: ", ".join(values) for name, values in one.headers.items()}

@@ -17,7 +17,7 @@ from typing import Self
 from toolreel._secrets import url_safe_to_log
 from toolreel.cassette._lookup import request_name
 
-KINDS = (
+ERROR_KINDS = (
     "CloseError",
     "ConnectError",
     "ConnectTimeout",
@@ -46,14 +46,14 @@ CANCELLED = "CancelledByClient"
 @dataclass(frozen=True, slots=True)
 class Break:
     kind: str
-    """The exception's name, one of :data:`KINDS`; or :data:`CLOSED` or :data:`CANCELLED`."""
+    """The exception's name, one of :data:`ERROR_KINDS`; or :data:`CLOSED` or :data:`CANCELLED`."""
     message: str
     """Its text."""
 
     @classmethod
     def of(cls, error: Exception) -> Self:
         names = (base.__name__ for base in type(error).__mro__)
-        return cls(next(name for name in names if name in KINDS), str(error))
+        return cls(next(name for name in names if name in ERROR_KINDS), str(error))
 
 
 REQUEST_HEADERS = frozenset({"accept", "content-type"})

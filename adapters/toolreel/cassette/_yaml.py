@@ -17,7 +17,7 @@ from yaml.constructor import SafeConstructor
 from yaml.emitter import ScalarAnalysis
 from yaml.resolver import Resolver
 
-from toolreel._internal import TAG, CassetteError, Rules, Scalar, YamlError, read_tree
+from toolreel._internal import TAG, CassetteError, Scalar, YamlError, YamlRules, read_tree
 from toolreel.cassette._bodies import Mention
 
 BLOB_TAG = "!blob"
@@ -148,4 +148,4 @@ _known = lru_cache(maxsize=1024)(_resolve_scalar)
 """A cached version, for keys and numbers."""
 
 
-_RULES = Rules(_plain_scalar_value, _TAGS, max_depth=_MAX_DEPTH, max_size=EXPANDED_LIMIT)
+_RULES = YamlRules(_plain_scalar_value, _TAGS, max_depth=_MAX_DEPTH, max_size=EXPANDED_LIMIT)

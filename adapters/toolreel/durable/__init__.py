@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from toolreel.durable._ledger import (
         GRANTED,
         TICKETS,
-        Estimate,
         Ledger,
         Limits,
+        QueueTurn,
+        RequestEstimate,
         Started,
-        Turn,
         seconds_until_within_limits,
     )
     from toolreel.durable._limited_endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited, take_slot
     from toolreel.durable._runs import Awaited, DurableRun, DurableRuns, RunSummary
-    from toolreel.durable._store import Store, Written, journal_text
+    from toolreel.durable._store import Store, StoredStep, journal_text
     from toolreel.durable._worker import Worker
 else:
     from toolreel._internal import MissingExtra

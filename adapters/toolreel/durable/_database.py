@@ -23,10 +23,10 @@ from toolreel._internal import DurableError, MissingExtra, check_format_version
 # Engines over a database: SQLite in a file by default, or PostgreSQL by its URL.
 
 
-VARIABLE = "TOOLREEL_DATABASE_URL"
+DATABASE_VARIABLE = "TOOLREEL_DATABASE_URL"
 _LOCK = 7_236_110_522
 """The advisory lock under which PostgreSQL's tables are made."""
-DEFAULT = "sqlite:///toolreel.db"
+DEFAULT_DATABASE = "sqlite:///toolreel.db"
 # How long a writer of SQLite waits for its turn: the minute for which ``retry_lost_connection`` goes on.
 _BUSY_MS = 60_000
 
@@ -38,7 +38,7 @@ def database_url(given: str | None, environ: Mapping[str, str] = os.environ) -> 
 
     :raises DurableError: unless it is a URL of SQLite in a file or of PostgreSQL
     """
-    text = given or environ.get(VARIABLE) or DEFAULT
+    text = given or environ.get(DATABASE_VARIABLE) or DEFAULT_DATABASE
     try:
         url = sa.make_url(text)
     except exc.ArgumentError:

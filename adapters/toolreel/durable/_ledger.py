@@ -74,15 +74,15 @@ class Limits:
         """Seconds for which a turn counts."""
         return self.window + self.slack
 
-    def estimate(self, effect: SendRequest) -> Estimate:
+    def estimate(self, effect: SendRequest) -> RequestEstimate:
         """What a request is expected to take."""
         request = effect.request
         cap = request.options.output_cap or self.reply_tokens
         prompt = sum(map(len, request.pieces())) // _BYTES_PER_TOKEN + 1
-        return Estimate(prompt + cap, 0.0 if self.price is None else self.price.cost(prompt, cap))
+        return RequestEstimate(prompt + cap, 0.0 if self.price is None else self.price.cost(prompt, cap))
 
 
-class Estimate(NamedTuple):
+class RequestEstimate(NamedTuple):
     tokens: int
     cost: float
 
@@ -154,7 +154,7 @@ _ABANDONED = 3_600.0
 """Seconds after which a request that was never settled counts as spent."""
 
 
-class Turn(NamedTuple):
+class QueueTurn(NamedTuple):
     seconds: float
     """How long it has to wait at least."""
     is_next: bool = True
@@ -163,7 +163,7 @@ class Turn(NamedTuple):
     """Why it can never start; empty if it can."""
 
 
-GRANTED = Turn(0.0)
+GRANTED = QueueTurn(0.0)
 """The request may start now."""
 
 
@@ -185,7 +185,7 @@ class Ledger:
     def close(self) -> None:
         close_database(self.engine)  # also those that a thread which was abandoned is using
 
-    def poll_ticket(self, ticket: int | None, estimate: Estimate) -> tuple[int, Turn]:
+    def poll_ticket(self, ticket: int | None, estimate: RequestEstimate) -> tuple[int, QueueTurn]:
         """Ask for the turn of a ticket; if it is granted, the request counts from now on.
 
         :param ticket: ``None`` for a new one at the end of the queue
@@ -206,7 +206,7 @@ class Ledger:
             mine = TICKETS.c.ticket == own.ticket
             if why := self._refusal_reason(connection, own, account.spent):
                 connection.execute(delete(TICKETS).where(mine))
-                return own.ticket, Turn(0.0, refusal=why)
+                return own.ticket, QueueTurn(0.0, refusal=why)
             # First: a process that asks is alive, however long ago it last asked.
             connection.execute(update(TICKETS).where(mine).values(alive_until=now + LEASE))
             self._remove_old_tickets(connection, now)
@@ -217,7 +217,9 @@ class Ledger:
             counted = select(TICKETS.c.started_at, TICKETS.c.tokens).where(*counting)
             rows = connection.execute(counted.order_by(TICKETS.c.started_at))
             wait = seconds_until_within_limits([Started(*row) for row in rows], now, own.tokens, self.limits)
-            turn = Turn(max(0.0, wait, account.blocked_until - now), first is None or first >= own.ticket)
+            turn = QueueTurn(
+                max(0.0, wait, account.blocked_until - now), first is None or first >= own.ticket
+            )
             if turn == GRANTED:
                 connection.execute(update(TICKETS).where(mine).values(started_at=now))
             return own.ticket, turn

@@ -28,12 +28,12 @@ from toolreel._driver import (
     time_left,
 )
 from toolreel._internal import DurableError, SecretFound, log
-from toolreel._journal import MemoryJournal, Recorded, event_line, parse_journal, withhold_result
+from toolreel._journal import MemoryJournal, Recorded, parse_journal, timed_event_line, withhold_result
 from toolreel._replay import check_tools_unchanged, retrace
 from toolreel._secrets import check_line_for_secrets
 from toolreel.durable._database import CONNECTION_LOST
 from toolreel.durable._runs import Awaited
-from toolreel.durable._store import Claimed, InboxEntry, Status, Store, Written, journal_text
+from toolreel.durable._store import Claimed, InboxEntry, Status, Store, StoredStep, journal_text
 from toolreel_core._errors import ConfigError, ReplayMismatch, ToolreelError
 from toolreel_core._jsontext import digest
 from toolreel_core._loop import pending, uncertain
@@ -90,7 +90,7 @@ class Book(MemoryJournal):
     def record(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Event:
         """Write an event; for one with a secret, write and return what stands for it."""
         number = self.events + 1
-        line, place = event_line(number, effect, event, lap), f"{self._source}, event {number}"
+        line, place = timed_event_line(number, effect, event, lap), f"{self._source}, event {number}"
         try:
             check_line_for_secrets(line, self._secrets, place, blobs_in(event))
         except SecretFound:
@@ -219,7 +219,7 @@ class _Segment:
             if effect is None:  # else the next step hears
                 self._perform_step("hear", self._process_inbox)
 
-    def _perform_step(self, name: str, perform: Callable[[], Written]) -> Written:
+    def _perform_step(self, name: str, perform: Callable[[], StoredStep]) -> StoredStep:
         """Perform the next step, and store what it returns; one that is stored is not performed again."""
         stored = DBOS.run_step({"name": name}, perform)
         for line in stored["lines"]:
@@ -252,7 +252,7 @@ class _Segment:
         in_doubt = self._policy.uncertain == "ask" and self._doubtful and effect in uncertain(self._state)
         return "uncertain" if in_doubt else ""
 
-    def _answer_or_problem(self) -> Written:
+    def _answer_or_problem(self) -> StoredStep:
         """What a step stores; a bug in a port is no answer, so that the effect can be performed again."""
         (effect, *_) = pending(self._state)
         try:
@@ -261,7 +261,7 @@ class _Segment:
             problem = f"{type_name(type(effect))} {effect.ref}: {type(error).__name__}: {error}"
             return {"heard": self._inbox_read, "lines": [], "problem": problem}
 
-    def _answer(self, effect: Wanted) -> Written:
+    def _answer(self, effect: Wanted) -> StoredStep:
         # Later effects of a segment need not ask: what was said was heard with the answer before.
         before = self._read_inbox() if self._is_first or self._wait_reason(effect) else ()
         if any(isinstance(one.event, CancelRequested) for one in before):
@@ -278,10 +278,10 @@ class _Segment:
         answer = self._take_inbox_entries(entries, CancelRequested)
         return {**answer, "lines": said["lines"] + answer["lines"]}
 
-    def _process_inbox(self) -> Written:
+    def _process_inbox(self) -> StoredStep:
         return self._take_inbox_entries(self._read_inbox(), UserSpoke | CancelRequested)
 
-    def _take_inbox_entries(self, entries: Sequence[InboxEntry], kinds: type | UnionType) -> Written:
+    def _take_inbox_entries(self, entries: Sequence[InboxEntry], kinds: type | UnionType) -> StoredStep:
         """Take what was said, if it is of these kinds; what is to be stored, where all of it counts as heard.
 
         A cancellation that comes after the end is nothing.

@@ -54,7 +54,7 @@ class Claimed:
     """The headers of its submitter's trace; empty without one."""
 
 
-class Written(TypedDict):
+class StoredStep(TypedDict):
     """What one step stores, as DBOS keeps it."""
 
     heard: int
@@ -86,7 +86,7 @@ def event_number_in_line(line: str) -> int:
     return int(line[5 : line.index(",")]) if line.startswith('{"n":') else 0
 
 
-def journal_text(plan: str, stored: Iterable[Written]) -> str:
+def journal_text(plan: str, stored: Iterable[StoredStep]) -> str:
     """The journal that the steps of all segments tell, each event with its blobs, up to the first gap."""
     whole, events = list[str](), 0
     for written in stored:
@@ -245,11 +245,11 @@ class Store:
             for row in self.rows_of_query(query)
         ]
 
-    def stored_steps(self, segments: Iterable[Segment]) -> Sequence[Written]:
+    def stored_steps(self, segments: Iterable[Segment]) -> Sequence[StoredStep]:
         every = (*segments,)
         return self._with_retries(
             lambda: [
-                cast("Written", step["output"])
+                cast("StoredStep", step["output"])
                 for segment in every
                 for step in self.client.list_workflow_steps(segment.workflow_id)
                 if segment.steps is None or step["function_id"] in segment.steps

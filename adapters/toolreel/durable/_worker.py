@@ -37,7 +37,7 @@ from toolreel.durable._segment import Policy, Uncertain, perform_segment
 from toolreel.durable._store import NEVER, WORKFLOW, Store
 from toolreel_core._errors import ConfigError
 
-Watch: TypeAlias = Callable[[dict[str, object]], None]
+WorkerListener: TypeAlias = Callable[[dict[str, object]], None]
 
 
 class Worker:
@@ -74,7 +74,7 @@ class Worker:
         concurrency: int = 4,
         poll_seconds: float = 1.0,
         uncertain: Uncertain = "repeat",
-        watch: Watch | None = None,
+        watch: WorkerListener | None = None,
         health: str | None = None,
     ) -> None:
         if iscoroutinefunction(getattr(performer, "perform", None) or getattr(performer, "send", None)):

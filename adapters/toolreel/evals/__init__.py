@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         write_new_file,
     )
     from toolreel.evals._replay import (
-        Replayed,
+        ReplayedTrial,
         promote,
         promoted_verdict,
         rejudge_runs,
@@ -62,8 +62,8 @@ if TYPE_CHECKING:
         without_usual_columns,
     )
     from toolreel.evals._results import (
+        EvaluationJournal,
         Header,
-        Journal,
         Results,
         all_records,
         read_header,
@@ -93,11 +93,11 @@ if TYPE_CHECKING:
         scenario_groups,
         select_scenarios,
     )
-    from toolreel.evals._runner.trial import ScriptedEndpoint, WorldHost
+    from toolreel.evals._runner.trial import ScenarioEndpoint, WorldHost
     from toolreel.evals._statistics import (
-        Difference,
         PairedCell,
         Rate,
+        RateDifference,
         cluster_mean_cdf,
         detectable_difference,
         holm,
@@ -146,7 +146,7 @@ __all__ = [
     "Header",
     "Proof",
     "Rate",
-    "Replayed",
+    "ReplayedTrial",
     "Results",
     "ScriptProof",
     "Watcher",

@@ -16,7 +16,12 @@ from toolreel._driver import Run
 from toolreel._internal import EvalPlanError, count_with_noun
 from toolreel._journal import load_recorded_run
 from toolreel._replay import retrace
-from toolreel.evals._runner.trial import RunContext, ScriptedEndpoint, real_tool_host_opener, run_conversation
+from toolreel.evals._runner.trial import (
+    ScenarioEndpoint,
+    TrialContext,
+    real_tool_host_opener,
+    run_conversation,
+)
 from toolreel_core._conversation import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read_json
@@ -24,9 +29,9 @@ from toolreel_core._protocol import CallRejected, Completed, Event, UserSpoke
 from toolreel_core._tools import ToolDefinition
 from toolreel_core.evals import (
     ANSWERED,
-    Kind,
     Result,
     Scenario,
+    ScriptKind,
     Verdict,
     check_scenario_name,
     escape_braces,
@@ -50,14 +55,14 @@ def write_new_file(path: Path, text: str) -> None:
         raise EvalPlanError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-_WANTED: Mapping[Kind, Result] = {"good": "pass", "skipping": "pass_unexercised", "bad": "fail"}
+_WANTED: Mapping[ScriptKind, Result] = {"good": "pass", "skipping": "pass_unexercised", "bad": "fail"}
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptProof:
     """The verdicts of one script."""
 
-    kind: Kind
+    kind: ScriptKind
     wanted: Result
     verdicts: tuple[Verdict, ...]
 
@@ -90,7 +95,7 @@ def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
         )
     # Real tools act for real, in each trial of each script.
     trials = seeds or (2 if first.outside else 20)
-    verdicts, failed = dict[Kind, list[Verdict]](), set[str]()
+    verdicts, failed = dict[ScriptKind, list[Verdict]](), set[str]()
     for seed in map(str, range(1, trials + 1)):
         case = scenario.begin(seed)
         tools = real_tool_host_opener(scenario, case)
@@ -99,7 +104,7 @@ def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
             if kind == "skipping" and scripts.skipping is None:
                 continue
             plan = scenario.changes.plan(model=f"scripted:{kind}", messages=case.messages, tools=case.tools)
-            context = RunContext(ScriptedEndpoint(kind, scripts).send, tools)
+            context = TrialContext(ScenarioEndpoint(kind, scripts).send, tools)
             seen = run_conversation(case, plan, context).evidence
             verdicts.setdefault(kind, []).append(judge(case, seen))
             failed.update(check.name for check in case.checks if check.finding(seen))

@@ -27,17 +27,17 @@ import httpx
 
 from toolreel._internal import CassetteError, ResultsError
 from toolreel.cassette import Session, replay_response
-from toolreel.evals._results import Journal, Results, copy_recordings, recording_of
+from toolreel.evals._results import EvaluationJournal, Results, copy_recordings, recording_of
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._runner.trial import Exchanges, Job, RunContext, run_job, tools_with_recorded_results
+from toolreel.evals._runner.trial import Exchanges, Job, TrialContext, run_job, tools_with_recorded_results
 from toolreel.http import HttpEndpoint
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._jsontext import Tree
 from toolreel_core.evals import (
     TAXONOMY,
+    ChangedKey,
     Configuration,
     EvalPlan,
-    Key,
     Record,
     Sample,
     Verdict,
@@ -91,14 +91,14 @@ class RecordedRun:
         """Replay the run; times and the server are those of the record, since a replay has none."""
         record, tools = self.record, tools_with_recorded_results(self.record.attempts)
         if script := self.job.script:
-            again, ended = run_job(self.job, RunContext(script.send, tools))
+            again, ended = run_job(self.job, TrialContext(script.send, tools))
         else:
             if not record.cassette:
                 what = f"the run {record.key[:12]} was not recorded, so it cannot be replayed"
                 raise CassetteError(f"{self.folder}: {what}")
             session = recording_of(self.folder, record.cassette)
             with self._endpoint(session.transport()) as endpoint:
-                again, ended = run_job(self.job, RunContext(endpoint.send, tools))
+                again, ended = run_job(self.job, TrialContext(endpoint.send, tools))
                 session.finish()
         return _record_with_measured_times(replace(again, cassette=record.cassette), record), ended
 
@@ -109,7 +109,7 @@ class RecordedRun:
         """
         recording = recording_of(self.folder, self.record.cassette)
         with self._endpoint(RecordedAnswers(recording, held=held)) as endpoint:
-            context = RunContext(endpoint.send, tools_with_recorded_results(self.record.attempts))
+            context = TrialContext(endpoint.send, tools_with_recorded_results(self.record.attempts))
             return run_job(replace(self.job, configuration=configuration), context)[0].verdict
 
     def _endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
@@ -134,7 +134,7 @@ def _record_with_measured_times(record: Record, measured: Record) -> Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayedTrial:
     """A run that was replayed."""
 
     record: Record
@@ -145,7 +145,7 @@ class Replayed:
     """Why it could not, or what differs now; empty if nothing does."""
 
 
-def replay_runs(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Iterator[Replayed]:
+def replay_runs(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Iterator[ReplayedTrial]:
     """Replay the runs of an evaluation that were recorded, one after the other, in the journal's order.
 
     They are replayed under the configuration that they had, whatever plan and presets say today.
@@ -159,14 +159,14 @@ def replay_runs(results: Results, plan: EvalPlan, keys: Collection[str] = ()) ->
         try:
             now, _ = RecordedRun.of_record(record, plan, results.path).replay()
         except (ConfigError, ReplayMismatch, CassetteError) as error:
-            yield Replayed(record, drift=str(error))
+            yield ReplayedTrial(record, drift=str(error))
             continue
         before, after = record_line(record), record_line(now)
         drift = "another record: " + "; ".join(tree_changes(before, after))
-        yield Replayed(record, now, "" if before == after else drift)
+        yield ReplayedTrial(record, now, "" if before == after else drift)
 
 
-def write_rejudged_evaluation(results: Results, runs: Sequence[Replayed], folder: Path) -> None:
+def write_rejudged_evaluation(results: Results, runs: Sequence[ReplayedTrial], folder: Path) -> None:
     """Write an evaluation with the present verdicts into a new directory, with the cassettes.
 
     :param runs: all of them, each with a record as replayed now
@@ -175,7 +175,7 @@ def write_rejudged_evaluation(results: Results, runs: Sequence[Replayed], folder
         raise ReplayMismatch(f"{folder}: nothing written: a run cannot be replayed, so it cannot be judged")
     if (folder / "header.json").exists():
         raise ResultsError(f"{folder}: holds an evaluation already; name another directory")
-    with Journal(folder, replace(results.header, taxonomy=TAXONOMY)) as journal:
+    with EvaluationJournal(folder, replace(results.header, taxonomy=TAXONOMY)) as journal:
         for again in runs:
             journal.append(again.now or again.record)
         copy_recordings(results.path, [again.record.cassette for again in runs], folder)
@@ -195,8 +195,8 @@ class Rejudged:
     before: Verdict | None = None
     after: Verdict | None = None
     why: str = ""
-    alone: tuple[Key, ...] = ()
-    needed: tuple[Key, ...] = ()
+    alone: tuple[ChangedKey, ...] = ()
+    needed: tuple[ChangedKey, ...] = ()
     """A set that turns the run, of which none can be left out: a single key if there is one."""
 
     @property
@@ -278,7 +278,7 @@ def _rejudge_run(
     if not held or judged.fate != "gained":
         return judged
 
-    def turns(some: tuple[Key, ...]) -> bool:
+    def turns(some: tuple[ChangedKey, ...]) -> bool:
         try:
             found = run.verdict_under(with_changed_keys(one, some, other.price), held=True)
         except (ConfigError, ReplayMismatch):  # these settings contradict each other, or ask something else
@@ -355,7 +355,7 @@ def promote(results: Results, plan: EvalPlan, key: str, folder: Path | str) -> t
             raise ResultsError(f"{path}: exists already; it may be the test of this run")
     # Of other scenarios, which may be in files that are not at hand there, it needs nothing.
     alone = replace(plan, scenarios=(plan.scenario(cell.scenario),))
-    with Journal(evaluation, replace(results.header, plan=alone.tree())) as journal:
+    with EvaluationJournal(evaluation, replace(results.header, plan=alone.tree())) as journal:
         journal.append(record)
     copy_recordings(results.path, (record.cassette,), evaluation)
     values = {"result": json.dumps(verdict.result), "category": json.dumps(verdict.category)}

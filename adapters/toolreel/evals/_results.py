@@ -27,7 +27,7 @@ from toolreel.cassette import replace_file
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Tree, as_tree, canonical
 from toolreel_core.evals import (
-    VERSION,
+    RECORDS_VERSION,
     Cell,
     EvalPlan,
     Record,
@@ -60,7 +60,10 @@ class Header:
     def tree(self) -> Tree:
         """The header as it is in its file."""
         values = {each.name: getattr(self, each.name) for each in fields(Header)}
-        return {"toolreel_evaluation": VERSION, **{name: each for name, each in values.items() if each != ""}}
+        return {
+            "toolreel_evaluation": RECORDS_VERSION,
+            **{name: each for name, each in values.items() if each != ""},
+        }
 
 
 def read_header(path: Path) -> Header:
@@ -73,7 +76,7 @@ def read_header(path: Path) -> Header:
     except (OSError, ValueError) as error:
         raise ResultsError(f"{path}: cannot be read: {error}") from None
     version, what = tree.get("toolreel_evaluation"), f"{path}: an evaluation"
-    check_format_version(version, VERSION, what, "evaluate into another directory", ResultsError)
+    check_format_version(version, RECORDS_VERSION, what, "evaluate into another directory", ResultsError)
     try:
         # Older versions stored more.
         return Header(**{each.name: tree[each.name] for each in fields(Header) if each.name in tree})
@@ -166,7 +169,7 @@ def all_records(folder: Path) -> Iterator[Record]:
         raise ResultsError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-class Journal:
+class EvaluationJournal:
     """The journal of an evaluation that goes on; one process writes it."""
 
     def __init__(

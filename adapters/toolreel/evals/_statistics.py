@@ -246,7 +246,7 @@ class PairedCell(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RateDifference:
     about: About
     difference: float
     """The second's rate less the first's, -1 to 1."""
@@ -261,7 +261,7 @@ class Difference:
     comparisons: int = 1
 
 
-def paired_rate_difference(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference | None:
+def paired_rate_difference(cells: Iterable[PairedCell], about: About = SAMPLE) -> RateDifference | None:
     """The second side's rate less the first's, with its interval; ``None`` if there are no runs.
 
     About scenarios such as these, it is the mean over scenarios, with Gaffke's interval; about these ones,
@@ -283,7 +283,7 @@ def paired_rate_difference(cells: Iterable[PairedCell], about: About = SAMPLE) -
         mean, low, high = _stratified_interval(given, ALPHA)
         p_value, smallest = _stratified_p_value(given), _stratified_p_value(lost)
     scenarios, runs = len({cell.scenario for cell in given}), sum(cell.runs for cell in given)
-    return Difference(about, mean, low, high, p_value, smallest, scenarios, runs)
+    return RateDifference(about, mean, low, high, p_value, smallest, scenarios, runs)
 
 
 def scaled_scenario_differences(cells: Iterable[PairedCell]) -> list[float]:
@@ -356,7 +356,7 @@ def holm(p_values: Mapping[Name, float]) -> Mapping[Name, float]:
     return adjusted
 
 
-def adjusted_differences(differences: Mapping[Name, Difference]) -> Mapping[Name, Difference]:
+def adjusted_differences(differences: Mapping[Name, RateDifference]) -> Mapping[Name, RateDifference]:
     many, values = len(differences), holm({name: each.p_value for name, each in differences.items()})
     return {
         name: replace(

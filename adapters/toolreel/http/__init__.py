@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     )
     from toolreel.http._response_reader import (
         ACCEPT_ENCODING,
-        DEADLINE,
+        EXCHANGE_DEADLINE,
         STALL_TIMEOUT,
         BodyError,
         BoundedDecoder,
-        Exchange,
+        ExchangeLimits,
         Stalled,
         TooLarge,
         UndecodableBody,

@@ -46,17 +46,17 @@ from toolreel.http._request import (
     address_for_form,
 )
 from toolreel.http._response_reader import (
-    DEADLINE,
+    EXCHANGE_DEADLINE,
     GRACE,
     STALL_TIMEOUT,
     BodyError,
-    Exchange,
-    Incoming,
+    ExchangeLimits,
+    IncomingReply,
     failure_event,
     make_exchange_current,
 )
 from toolreel.http._transport_pool import (
-    CONNECTIONS,
+    MAX_REQUESTS,
     AnyProxy,
     handle_async_trace_event,
     handle_trace_event,
@@ -81,7 +81,7 @@ TIMEOUT = httpx.Timeout(30.0, connect=10.0, read=300.0)
 
 
 @contextmanager
-def limit_piece_wait(exchange: Exchange) -> Generator[None, None, None]:
+def limit_piece_wait(exchange: ExchangeLimits) -> Generator[None, None, None]:
     """Limit what is awaited for one piece, as ``send`` does for the whole exchange."""
     with make_exchange_current(exchange), anyio.move_on_after(exchange.left + GRACE):
         yield
@@ -134,7 +134,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
     _client_type: type[_Client]
     _trace: Callable[..., object]
     """What httpcore calls with the steps of a request, for an exchange."""
-    _scope: Callable[[Exchange], AbstractContextManager[object]]
+    _scope: Callable[[ExchangeLimits], AbstractContextManager[object]]
     """Limits what happens inside to the time of an exchange."""
     _response_chunks: Callable[
         [Any], AbstractAsyncContextManager[tuple[httpx.Response, AsyncIterator[bytes]]]
@@ -153,13 +153,13 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         timeout: httpx.Timeout | float = TIMEOUT,
         max_response_bytes: int = MAX_RESPONSE_BYTES,
         stall_timeout: float = STALL_TIMEOUT,
-        deadline: float = DEADLINE,
+        deadline: float = EXCHANGE_DEADLINE,
         on_delta: Listener | None = None,
         now: Callable[[], float] = time.monotonic,
         transport: _Transport | _Client | None = None,
         proxy: AnyProxy | None = None,
         http2: bool = False,
-        connections: int = CONNECTIONS,
+        connections: int = MAX_REQUESTS,
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self.address = Address.of(
@@ -171,7 +171,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             api_key_header=api_key_header,
             api_key=api_key,
         )
-        self._begin_exchange = partial(Exchange, deadline, max_response_bytes, stall_timeout, now)
+        self._begin_exchange = partial(ExchangeLimits, deadline, max_response_bytes, stall_timeout, now)
         self._on_delta = on_delta
         self._timeouts = httpx.Timeout(timeout).as_dict()
         self._owns_client = not isinstance(transport, self._client_type)
@@ -218,7 +218,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             event, message=scrubbed(event.message, secrets), body=scrubbed_body(event.body, secrets)
         )
 
-    def _request(self, request: Request, exchange: Exchange) -> httpx.Request:
+    def _request(self, request: Request, exchange: ExchangeLimits) -> httpx.Request:
         url, headers = self._parsed_target(request.form)
         body = b"".join(request.pieces())
         # No timeout is longer than what is left, and in a stream, none for reading than that for a stall.
@@ -267,7 +267,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             yield RequestFailed(effect.ref, "timeout", exchange.message)
 
     async def _reply_pieces(
-        self, effect: SendRequest, exchange: Exchange
+        self, effect: SendRequest, exchange: ExchangeLimits
     ) -> AsyncGenerator[ReplyPiece, None]:
         status, rest = None, tuple[Delta, ...]()
         listener = self._on_delta if effect.purpose == "turn" else None
@@ -278,7 +278,9 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             async with type(self)._response_chunks(await await_if_awaitable(sent)) as (response, chunks):
                 status = response.status_code
                 secrets = secrets_to_scrub(self._secrets_sent_by(response.request))
-                incoming = Incoming(exchange, effect, status, headers_matching_body_bytes(response), secrets)
+                incoming = IncomingReply(
+                    exchange, effect, status, headers_matching_body_bytes(response), secrets
+                )
                 async for chunk in chunks:
                     deltas = incoming.read_chunk(chunk)
                     notify(listener, deltas)

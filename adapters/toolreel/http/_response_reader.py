@@ -234,7 +234,7 @@ def _deflate_wbits(head: bytes) -> int:
 
 
 _UTF8 = codecs.getincrementaldecoder("utf-8")
-DEADLINE = 600.0
+EXCHANGE_DEADLINE = 600.0
 """Default maximum duration of an exchange, in seconds. Needed since every byte that a server sends (such as a
 blank) resets the read timeout of an HTTP client."""
 
@@ -242,7 +242,7 @@ STALL_TIMEOUT = 120.0
 """Default maximum silence of a model in a stream, in seconds; models that think without output take minutes
 (future-os#431)."""
 
-HEAD_BYTES = 256 * 1024
+MAX_HEAD_BYTES = 256 * 1024
 """Maximum size of what comes before a body: the head of the response, and any 1xx responses."""
 
 _FRAMING = 1024 * 1024
@@ -258,7 +258,7 @@ _SHORTEST = 0.001
 
 
 @dataclass(eq=False)
-class Exchange:
+class ExchangeLimits:
     deadline: float
     limit: int
     stall_timeout: float = STALL_TIMEOUT
@@ -266,7 +266,7 @@ class Exchange:
     rested: float = 0.0
     """Seconds in which nothing was read, since the reader of the stream was busy with what had come."""
     _received: int = 0
-    _allowed: int = HEAD_BYTES
+    _allowed: int = MAX_HEAD_BYTES
     _is_sent: bool = False
     _is_new: bool = False
 
@@ -303,7 +303,7 @@ class Exchange:
         self._is_new = True
 
     def reset_for_response_head(self) -> None:
-        self._received, self._allowed, self._is_sent = 0, HEAD_BYTES, True
+        self._received, self._allowed, self._is_sent = 0, MAX_HEAD_BYTES, True
 
     def expect_body(self) -> None:
         self._received, self._allowed = 0, 2 * self.limit + _FRAMING
@@ -313,20 +313,22 @@ class Exchange:
         self._received += size
         if self._received <= self._allowed:
             return ""
-        what = ", and no response" if self._allowed == HEAD_BYTES else f" for a body of at most {self.limit}"
+        what = (
+            ", and no response" if self._allowed == MAX_HEAD_BYTES else f" for a body of at most {self.limit}"
+        )
         return f"the server sent more than {self._allowed} bytes{what}"
 
 
-_CURRENT: ContextVar[Exchange | None] = ContextVar("toolreel_exchange", default=None)
+_CURRENT: ContextVar[ExchangeLimits | None] = ContextVar("toolreel_exchange", default=None)
 """The exchange of this thread or task: a connection outlives it, and serves others."""
 
 
-def current_exchange() -> Exchange | None:
+def current_exchange() -> ExchangeLimits | None:
     return _CURRENT.get()
 
 
 @contextmanager
-def make_exchange_current(exchange: Exchange) -> Generator[None]:
+def make_exchange_current(exchange: ExchangeLimits) -> Generator[None]:
     before = _CURRENT.set(exchange)
     try:
         yield
@@ -335,8 +337,8 @@ def make_exchange_current(exchange: Exchange) -> Generator[None]:
 
 
 @dataclass(eq=False, repr=False)  # it has secrets
-class Incoming:
-    exchange: Exchange
+class IncomingReply:
+    exchange: ExchangeLimits
     effect: SendRequest
     status: int
     headers: Mapping[str, str]

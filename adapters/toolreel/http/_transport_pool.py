@@ -18,7 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 from toolreel._driver import await_if_awaitable, immediately
 from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel.http._request import host_fault
-from toolreel.http._response_reader import Exchange, current_exchange
+from toolreel.http._response_reader import ExchangeLimits, current_exchange
 
 try:
     import anyio
@@ -31,7 +31,7 @@ except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
 
-KEPT = 100
+MAX_IDLE = 100
 """Maximum number of idle connections."""
 
 EXPIRY = 60.0
@@ -155,7 +155,7 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
             with self._lock:
                 self._idle.append((now, transport))
             slots.release()
-            await self._close_idle(0 if self._closed else KEPT, now - EXPIRY)
+            await self._close_idle(0 if self._closed else MAX_IDLE, now - EXPIRY)
 
         stream = _PooledStream(response.stream, give_back)
         if response.is_closed:  # from a mock that has read the body; it is not closed again
@@ -187,7 +187,7 @@ async def _close_transport(transport: _AnyTransport) -> None:
         await transport.aclose()
 
 
-CONNECTIONS = 1_000
+MAX_REQUESTS = 1_000
 """Maximum number of concurrent requests of an endpoint; further requests wait."""
 
 AnyProxy: TypeAlias = "str | httpx.URL | httpx.Proxy"
@@ -199,7 +199,7 @@ def pooled_transport(
     is_async: bool = False,
     proxy: AnyProxy | None = None,
     http2: bool = False,
-    connections: int = CONNECTIONS,
+    connections: int = MAX_REQUESTS,
 ) -> Any:  # noqa: ANN401 - sync or async
     """A pool of transports; for HTTP/2 a single one, since its connection carries many requests.
 
@@ -217,7 +217,7 @@ def pooled_transport(
         http2=http2,
         limits=httpx.Limits(
             max_connections=connections if http2 else 1,
-            max_keepalive_connections=KEPT,
+            max_keepalive_connections=MAX_IDLE,
             keepalive_expiry=EXPIRY,
         ),
     )
@@ -301,10 +301,10 @@ _LAYERS = ("connection", "proxy", "socks")
 _STEPS = [f"{layer}.connect_{way}" for layer in _LAYERS for way in ("tcp", "unix_socket")]
 _OPENED = frozenset(f"{step}.complete" for step in (*_STEPS, *(f"{each}.start_tls" for each in _LAYERS)))
 
-_NOTED: Mapping[str, Callable[[Exchange], None]] = {
-    **dict.fromkeys((f"{step}.started" for step in _STEPS), Exchange.connect),
-    "http11.send_request_headers.started": Exchange.reset_for_response_head,
-    "http11.receive_response_headers.complete": Exchange.expect_body,
+_NOTED: Mapping[str, Callable[[ExchangeLimits], None]] = {
+    **dict.fromkeys((f"{step}.started" for step in _STEPS), ExchangeLimits.connect),
+    "http11.send_request_headers.started": ExchangeLimits.reset_for_response_head,
+    "http11.receive_response_headers.complete": ExchangeLimits.expect_body,
 }
 
 _WRITTEN = 65_536
@@ -315,7 +315,7 @@ _WRITTEN = 65_536
 # each would be a twentieth of an exchange.
 
 
-def handle_trace_event(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
+def handle_trace_event(exchange: ExchangeLimits, event: str, details: dict[str, Any]) -> None:
     if event in _OPENED:
         stream = details["return_value"]
         is_sync = isinstance(stream, httpcore.NetworkStream)
@@ -326,7 +326,7 @@ def handle_trace_event(exchange: Exchange, event: str, details: dict[str, Any]) 
         _NOTED[event](exchange)
 
 
-async def handle_async_trace_event(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
+async def handle_async_trace_event(exchange: ExchangeLimits, event: str, details: dict[str, Any]) -> None:
     if event in _OPENED or event in _NOTED:
         handle_trace_event(exchange, event, details)
 

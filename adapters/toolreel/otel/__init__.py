@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel.otel._attributes import (
-        VARIABLE,
+        CONTENT_VARIABLE,
         captures_content,
         labelled,
         provider_of,

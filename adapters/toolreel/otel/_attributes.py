@@ -32,8 +32,8 @@ from toolreel_core._protocol import Note, RequestLost, RunTool, SendRequest
 from toolreel_core._replies import Reply
 from toolreel_core._settings import WireForm
 
-Value: TypeAlias = str | bool | int | float | tuple[str, ...]
-Attributes: TypeAlias = dict[str, Value]
+AttributeValue: TypeAlias = str | bool | int | float | tuple[str, ...]
+Attributes: TypeAlias = dict[str, AttributeValue]
 
 AGENT = "gen_ai.agent.name"
 CONVERSATION = "gen_ai.conversation.id"
@@ -68,7 +68,7 @@ def labelled(
         LABELS.reset(token)
 
 
-def nonempty_attributes(attributes: Mapping[str, Value]) -> Attributes:
+def nonempty_attributes(attributes: Mapping[str, AttributeValue]) -> Attributes:
     return {name: value for name, value in attributes.items() if value}
 
 
@@ -215,23 +215,23 @@ def tool_attributes(effect: RunTool, plan: Plan) -> Attributes:
 # What was said, for those who ask for it: messages, arguments and results, without secrets.
 
 
-VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+CONTENT_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable that the instrumentations of OpenTelemetry read."""
 
 
 def captures_content(asked: bool | None, environ: Mapping[str, str]) -> bool:
     """Whether spans have what was said: what the argument says, else the variable; by default not.
 
-    >>> captures_content(None, {VARIABLE: "SPAN_ONLY"})
+    >>> captures_content(None, {CONTENT_VARIABLE: "SPAN_ONLY"})
     True
 
     :raises ConfigError: if the variable has another value than these
     """
     if asked is not None:
         return asked
-    value = environ.get(VARIABLE, "").strip().lower()
+    value = environ.get(CONTENT_VARIABLE, "").strip().lower()
     if value not in {"", "false", "no_content", "true", "span_only"}:
-        raise ConfigError(f"{VARIABLE}: expected NO_CONTENT or SPAN_ONLY, got {value!r}")
+        raise ConfigError(f"{CONTENT_VARIABLE}: expected NO_CONTENT or SPAN_ONLY, got {value!r}")
     return value in {"true", "span_only"}
 
 
@@ -253,7 +253,7 @@ def redacted_json_text(value: Json, sent: Mapping[str, str]) -> str:
     return canonical(map_tree_texts(value, clean))
 
 
-def request_content(effect: SendRequest, plan: Plan) -> dict[str, Json]:
+def request_content_attributes(effect: SendRequest, plan: Plan) -> dict[str, Json]:
     messages: list[Json] = [_message_tree(message) for message in effect.request.sent.outgoing]
     content: dict[str, Json] = {"gen_ai.input.messages": messages}
     if plan.sends_tools:

@@ -25,9 +25,9 @@ from toolreel._driver import (
     CONTEXTS,
     WATCHERS,
     Begun,
+    RunWatcher,
     Wanted,
     Watch,
-    Watcher,
     note_fields_without_content,
     note_name,
 )
@@ -43,7 +43,7 @@ from toolreel.otel._attributes import (
     reply_attributes,
     reply_content_attributes,
     request_attributes,
-    request_content,
+    request_content_attributes,
     run_attributes,
     tool_attributes,
 )
@@ -249,7 +249,7 @@ class RunWatch(Watch):
     ) -> None:
         attributes = reply_attributes(reply, notes)
         first = (opened.first - opened.began) / _SECOND if opened.first and not opened.replayed else None
-        content = request_content(effect, self._plan) if self._captures_content else {}
+        content = request_content_attributes(effect, self._plan) if self._captures_content else {}
         if self._captures_content and reply is not None:
             content |= reply_content_attributes(reply)
         for name, value in content.items():
@@ -301,7 +301,7 @@ def _add_events(opened: OpenSpan, notes: tuple[Note, ...]) -> None:
 # ``instrument`` and ``uninstrument``: spans and metrics of every run in this process.
 
 
-_INSTALLED = list[Watcher]()
+_INSTALLED = list[RunWatcher]()
 # Not the global propagator: it also writes baggage, which may be anything, and these headers are stored.
 _TRACE_CONTEXT = TraceContextTextMapPropagator()
 

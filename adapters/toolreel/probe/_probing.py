@@ -33,15 +33,15 @@ from toolreel_core._plan import Preset
 from toolreel_core._probe import (
     MOST_REPEATS,
     REPEAT,
-    Answered,
     Ask,
     Compared,
     Finding,
+    ProbedReply,
+    ProbeFailure,
     Probing,
     Question,
-    Rules,
     Setting,
-    Unanswered,
+    SettingRules,
     WrittenRequest,
     compare_with_preset,
     decided_settings,
@@ -69,8 +69,8 @@ def all_questions() -> tuple[Question, ...]:
     return questions_in_catalogue(_read_question_catalogue())
 
 
-def probe_catalogue_rules() -> Rules:
-    rules: Rules = _read_question_catalogue()["rules"]
+def probe_catalogue_rules() -> SettingRules:
+    rules: SettingRules = _read_question_catalogue()["rules"]
     return rules
 
 
@@ -90,7 +90,7 @@ class Probed:
         return self.probing.model
 
     @property
-    def stopped(self) -> Unanswered | None:
+    def stopped(self) -> ProbeFailure | None:
         """Why it ended early; ``None`` if it did not."""
         return self.probing.stopped
 
@@ -145,15 +145,15 @@ class Probed:
 
 def day_of_answers(probing: Probing) -> str:
     """The day of the last answer, by the server's clock; empty if none says when it was created."""
-    answers = [each.observation for each in probing.tries if isinstance(each.observation, Answered)]
+    answers = [each.observation for each in probing.tries if isinstance(each.observation, ProbedReply)]
     created = [each.body.get("created") for each in answers]
     sane = [value for value in created if isinstance(value, int) and _EARLIEST < value < _LATEST]
     return datetime.fromtimestamp(max(sane), UTC).date().isoformat() if sane else ""
 
 
-Watch = Callable[[Probing], None]
+ProbingListener = Callable[[Probing], None]
 
-TIMEOUT = 60.0
+REPLY_SECONDS = 60.0
 """Seconds that one reply may take."""
 _LIMIT = 4 * 2**20
 """Bytes of a reply: what a probe asks for has a thousandth of it."""
@@ -171,9 +171,9 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
     api_prefix: str = API_PREFIX,
     headers: Mapping[str, str] = NO_HEADERS,
     api_key_header: str = AUTHORIZATION,
-    timeout: float = TIMEOUT,
+    timeout: float = REPLY_SECONDS,
     known_secrets: Mapping[str, str] | None = None,
-    watch: Watch | None = None,
+    watch: ProbingListener | None = None,
     wait: Callable[[float], None] = time.sleep,
     transport: httpx.BaseTransport | None = None,
 ) -> Probed:

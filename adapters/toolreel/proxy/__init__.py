@@ -5,9 +5,9 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.proxy._app import CONNECTIONS, LOOPBACK, proxy_app, serve
+    from toolreel.proxy._app import LOOPBACK_HOSTS, MAX_CLIENTS, proxy_app, serve
     from toolreel.proxy._recorder import Conversation, Recorder
-    from toolreel.proxy._settings import Limits, ProxySettings, Route, routes_in
+    from toolreel.proxy._settings import ProxyLimits, ProxySettings, Route, routes_in
     from toolreel_core._proxy import Extras
 else:
     from toolreel._internal import MissingExtra
@@ -18,7 +18,7 @@ else:
 # Public; the other names are for this project's own packages and tests.
 __all__ = [
     "Extras",
-    "Limits",
+    "ProxyLimits",
     "ProxySettings",
     "Route",
     "proxy_app",

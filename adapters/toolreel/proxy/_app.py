@@ -227,10 +227,10 @@ class Proxy:
         return Sent(self._transports[url], url, headers)
 
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-CONNECTIONS = 2_000
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+MAX_CLIENTS = 2_000
 """Connections of clients at once: as many requests as one upstream takes, and as many that wait."""
-_FILES = 2 * CONNECTIONS + 96
+_FILES = 2 * MAX_CLIENTS + 96
 """What the process may have open: these, the connections to upstreams, and recordings. Shells allow 1,024."""
 _SWITCH = 0.000_5
 """Seconds that a thread keeps Python for, while another waits for it."""
@@ -268,7 +268,7 @@ def serve(
     url = f"http://{named}:{bound}/v1"
     with socket_:
         # The second Ctrl-C calls `skip_journals` in a signal handler, which must not wait for a lock.
-        config = server_config(app, connections=CONNECTIONS, drain=drain, lifespan=True)
+        config = server_config(app, connections=MAX_CLIENTS, drain=drain, lifespan=True)
         server = _Server(config, app.state.proxy.recorder.skip_journals)
         ready(url)  # whoever connects now waits until requests are taken
         server.run(sockets=[socket_])

@@ -19,7 +19,7 @@ from toolreel._secrets import RunningBodyScrub, scrubbed, secrets_in_request, se
 from toolreel.http import (
     BodyError,
     BoundedDecoder,
-    Exchange,
+    ExchangeLimits,
     async_response_chunks,
     failure_event,
     handle_async_trace_event,
@@ -35,7 +35,7 @@ from toolreel.proxy._client import (
 )
 from toolreel.proxy._headers import KEYS
 from toolreel.proxy._recorder import Recorder
-from toolreel.proxy._settings import Limits, ProxySettings
+from toolreel.proxy._settings import ProxyLimits, ProxySettings
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, list_at
@@ -65,7 +65,7 @@ class Sent:
     body: bytes = field(default=b"", repr=False)
     method: str = "POST"
 
-    def request(self, limits: Limits, exchange: Exchange) -> httpx.Request:
+    def request(self, limits: ProxyLimits, exchange: ExchangeLimits) -> httpx.Request:
         """The request for the transport; no httpx client is involved."""
         seconds = limits.stall_seconds
         timeouts = {"connect": _CONNECT, "read": seconds, "write": seconds, "pool": seconds}
@@ -82,7 +82,7 @@ class Sent:
 
 
 async def reply_pieces(
-    sent: Sent, limits: Limits, answer: ClientAnswer
+    sent: Sent, limits: ProxyLimits, answer: ClientAnswer
 ) -> AsyncGenerator[str | ReplyEvent, None]:
     """The text of a reply as it comes, and then its event; keys that were sent are masked in it.
 
@@ -90,7 +90,7 @@ async def reply_pieces(
 
     :param answer: gets the headers of the response
     """
-    exchange = Exchange(limits.deadline_seconds, limits.response_bytes)
+    exchange = ExchangeLimits(limits.deadline_seconds, limits.response_bytes)
     pulled = generate_items_in_scopes(
         _pieces_and_event(sent, limits, answer, exchange), lambda: limit_piece_wait(exchange)
     )
@@ -104,7 +104,7 @@ async def reply_pieces(
 
 
 async def _pieces_and_event(
-    sent: Sent, limits: Limits, answer: ClientAnswer, exchange: Exchange
+    sent: Sent, limits: ProxyLimits, answer: ClientAnswer, exchange: ExchangeLimits
 ) -> AsyncGenerator[str | ReplyEvent, None]:
     secrets = secrets_to_scrub(secrets_in_request(sent.url, sent.headers, KEYS))
     text, scrub, body, status = _UTF8("replace"), RunningBodyScrub(secrets), list[str](), None

@@ -284,7 +284,7 @@ _LEFT = 499
 """The status of a request whose client left before it was told anything, as in nginx."""
 _FAILED = Trouble(500, "The proxy has failed at this request; its log has the traceback.", "proxy_failed")
 
-Endpoint: TypeAlias = "Callable[[Scope, Receive, ClientAnswer], Awaitable[Tree | None]]"
+RequestHandler: TypeAlias = "Callable[[Scope, Receive, ClientAnswer], Awaitable[Tree | None]]"
 """Answers one request, itself or by the tree that is returned."""
 
 
@@ -313,7 +313,7 @@ class Guarded:
     settings: ProxySettings
     metrics: Metrics
     tell: Tell
-    endpoint: Endpoint
+    endpoint: RequestHandler
     method: str = ""
     """The only one that it takes; empty for any."""
     form: WireForm = "chat_completions"

@@ -36,7 +36,7 @@ from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, read_json
 from toolreel_core._plan import Preset, exact_config_patch
-from toolreel_core._proxy import Key, Profile, continuation_keys, keys_after_each_message
+from toolreel_core._proxy import ConversationKey, Profile, continuation_keys, keys_after_each_message
 
 # Recorded exchanges of a folder of cassettes, found by what is asked.
 #
@@ -121,7 +121,7 @@ class Conversation:
     name: str
     recording: Session
     profile: Profile
-    key: Key
+    key: ConversationKey
     """What was said in it so far, under which it waits for the next request."""
     size: int = 0
     """Bytes of its requests, which it holds for as long as it waits."""
@@ -279,7 +279,7 @@ class Recorder:
         return conversation
 
     def _new_conversation(
-        self, folder: Path, request: ClientRequest, profile: Profile, key: Key
+        self, folder: Path, request: ClientRequest, profile: Profile, key: ConversationKey
     ) -> Conversation:
         """A conversation whose name says the model and nothing of what was said."""
         model = _NOT_IN_NAMES.sub("-", request.model.rpartition("/")[2]).strip("-.")[:40] or "model"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from toolreel._internal import ProxyConfigError, read_text_file, read_toml
-from toolreel.http import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, checked_chat_url, url_for_form
+from toolreel.http import EXCHANGE_DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, checked_chat_url, url_for_form
 from toolreel.presets import chosen_preset
 from toolreel_core._config_checks import Table
 from toolreel_core._jsontext import Json
@@ -67,14 +67,14 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProxyLimits:
     """What one request may take."""
 
     request_bytes: int = MAX_RESPONSE_BYTES
     response_bytes: int = MAX_RESPONSE_BYTES
     stall_seconds: float = STALL_TIMEOUT
     """Silence of the upstream, or of the model in a stream, after which the client gets an error."""
-    deadline_seconds: float = DEADLINE
+    deadline_seconds: float = EXCHANGE_DEADLINE
     """Time for one exchange with the upstream as a whole."""
     connections: int = 1_000
     """Requests to one upstream at once; further ones wait."""
@@ -93,7 +93,7 @@ class ProxySettings:
     """Where recordings are written and read."""
     mode: RecordMode = "record"
     extras: Extras = field(default_factory=Extras)
-    limits: Limits = field(default_factory=Limits)
+    limits: ProxyLimits = field(default_factory=ProxyLimits)
     token: str = field(default="", repr=False)
     """What clients have to show; empty: nothing."""
     hosts: tuple[str, ...] = ()

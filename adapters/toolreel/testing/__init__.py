@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolreel.testing._assertions import Claims, ExpectedCall, assert_reel, call
     from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
-    from toolreel.testing._recordings_check import Checked, Finding, check
+    from toolreel.testing._recordings_check import Checked, RecordingFinding, check
     from toolreel.testing._reel import LiveSide, Reel
     from toolreel.testing._reel_files import cassette_by_name, cassette_of_test, is_recorded
     from toolreel.testing._scripted import (

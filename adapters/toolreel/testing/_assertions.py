@@ -134,11 +134,11 @@ def call(name: str, /, **arguments: Json) -> ExpectedCall:
     return ExpectedCall(name, arguments)
 
 
-Call: TypeAlias = str | ExpectedCall
+CallMatcher: TypeAlias = str | ExpectedCall
 """An expected call: the name of a tool for any call of it, or a result of :func:`call`."""
 
 
-def _expected_call(given: Call, /, **arguments: Json) -> ExpectedCall:
+def _expected_call(given: CallMatcher, /, **arguments: Json) -> ExpectedCall:
     expected = call(given) if isinstance(given, str) else given
     return replace(expected, arguments={**expected.arguments, **arguments})
 
@@ -183,13 +183,13 @@ class Claims:
 
     # Calls.
 
-    def called(self, name: Call, /, **arguments: Json) -> Self:
+    def called(self, name: CallMatcher, /, **arguments: Json) -> Self:
         """Assert that the tool was called with at least these arguments; ``then`` continues there."""
         __tracebackhide__ = True
         self._after = 0
         return self.then(name, **arguments)
 
-    def then(self, name: Call, /, **arguments: Json) -> Self:
+    def then(self, name: CallMatcher, /, **arguments: Json) -> Self:
         """Like :meth:`called`, but after the call that ``called`` or ``then`` found."""
         __tracebackhide__ = True
         expected = _expected_call(name, **arguments)
@@ -204,7 +204,7 @@ class Claims:
                 nearest = f"\n  nearest, call {at}: {why}"
         raise self._assertion_error(message + nearest)
 
-    def never_called(self, name: Call, /, **arguments: Json) -> Self:
+    def never_called(self, name: CallMatcher, /, **arguments: Json) -> Self:
         """Assert that there was no such call."""
         __tracebackhide__ = True
         expected = _expected_call(name, **arguments)
@@ -212,7 +212,7 @@ class Claims:
             self._require(expected.mismatch(made), f"expected no call of {expected}, and call {at} is one")
         return self
 
-    def calls(self, *expected: Call) -> Self:
+    def calls(self, *expected: CallMatcher) -> Self:
         """Assert that these are all calls of the run, in this order."""
         __tracebackhide__ = True
         for at, (given, made) in enumerate(zip_longest(expected, self._made), 1):
@@ -221,7 +221,7 @@ class Claims:
             self._require(not why, f"expected call {at} to be {one or 'none'}\n  {why}")
         return self
 
-    def calls_in_order(self, *expected: Call) -> Self:
+    def calls_in_order(self, *expected: CallMatcher) -> Self:
         """Assert that these calls happened in this order, perhaps with others between them."""
         __tracebackhide__ = True
         left = [_expected_call(each) for each in expected]
@@ -230,7 +230,7 @@ class Claims:
                 del left[0]
         return self._require(not left, f"expected in this order, and not found: {_comma_separated(left)}")
 
-    def calls_in_any_order(self, *expected: Call) -> Self:
+    def calls_in_any_order(self, *expected: CallMatcher) -> Self:
         """Assert that these are all calls of the run, in any order."""
         __tracebackhide__ = True
         calls = [_expected_call(each) for each in expected]

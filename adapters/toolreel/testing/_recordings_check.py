@@ -38,13 +38,13 @@ _STOCK = re.compile(r"^- request:|^interactions:", re.MULTILINE)
 _STRING = re.compile(r"""(?<=["'])[^"'\n]+(?=["'])""")
 _FUNCTION = re.compile(r"def (\w+)\(")
 
-Kind: TypeAlias = Literal["leak", "unreadable", "version", "drift", "rule", "orphan", "old"]
+FindingKind: TypeAlias = Literal["leak", "unreadable", "version", "drift", "rule", "orphan", "old"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RecordingFinding:
     path: Path
-    kind: Kind
+    kind: FindingKind
     text: str
     """The finding and its place in the file; never a secret itself."""
 
@@ -61,7 +61,7 @@ class CheckedRecording:
 @dataclass(frozen=True, slots=True)
 class Checked:
     recordings: tuple[CheckedRecording, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[RecordingFinding, ...]
 
 
 def check(
@@ -152,7 +152,7 @@ class _Checker:
     """Those of the project."""
     unused: set[Vary]
     """Those of them that have fitted no request yet."""
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[RecordingFinding] = field(default_factory=list)
 
     def check(self, cassette: Path, journals: Sequence[Path]) -> CheckedRecording:
         is_there = cassette.exists()
@@ -165,8 +165,8 @@ class _Checker:
         oldest = datetime.fromtimestamp(min(times), UTC) if times else None
         return CheckedRecording(cassette if is_there else None, tuple(journals), len(exchanges), oldest)
 
-    def add(self, path: Path, kind: Kind, text: str) -> None:
-        self.findings.append(Finding(path, kind, text.removeprefix(str(path)).lstrip(":, ")))
+    def add(self, path: Path, kind: FindingKind, text: str) -> None:
+        self.findings.append(RecordingFinding(path, kind, text.removeprefix(str(path)).lstrip(":, ")))
 
     def add_leaks(self, path: Path) -> None:
         for leak in leaks(_raw_text(path), self.known):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from toolreel.tools._isolation import Crash, Isolation
     from toolreel.tools._json_types import InvalidValue, JsonType, Types
     from toolreel.tools._python_tools import (
-        DEADLINE,
+        CALL_DEADLINE,
         AsyncPythonTools,
         PythonTools,
         Tool,

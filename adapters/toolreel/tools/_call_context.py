@@ -60,7 +60,7 @@ def _new_end_future() -> Future[None]:
 
 
 @dataclass(slots=True)
-class Spending:
+class CallSpending:
     """What a call has taken of models so far; any thread of the tool may add to it."""
 
     known: list[Spent] = field(default_factory=list)
@@ -93,7 +93,7 @@ class RunContext(Generic[Deps]):
     deadline: float | None = None
     """When the call times out, on ``time.monotonic``; ``None`` for never."""
     _end: Future[None] = field(default_factory=_new_end_future, compare=False, repr=False)
-    spending: Spending = field(default_factory=Spending, compare=False, repr=False)
+    spending: CallSpending = field(default_factory=CallSpending, compare=False, repr=False)
 
     @classmethod
     def of_call(cls, effect: RunTool, deps: Deps, deadline: float | None = None) -> RunContext[Deps]:
@@ -153,10 +153,10 @@ def spend(spent: Spent | None) -> None:
     known += [] if spent is None else [spent]
 
 
-def begin_spending() -> Spending:
+def begin_spending() -> CallSpending:
     """What the current call takes; a run adds to it until :meth:`Spending.add_ended_run`."""
     context = _CURRENT.get(None)
-    begun = Spending() if context is None else context.spending
+    begun = CallSpending() if context is None else context.spending
     begun.underway += 1
     return begun
 

@@ -29,7 +29,7 @@ from toolreel.tools._results import (
     timeout_event,
     unexpected_part_of_error,
 )
-from toolreel.tools._signature import Arguments, docstring_summary, signature_of, untyped_arguments
+from toolreel.tools._signature import ParameterTypes, docstring_summary, signature_of, untyped_arguments
 from toolreel_core._config_checks import check_choice, unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, parse
@@ -61,7 +61,7 @@ class Tool:
     """Isolation of its calls; ``None`` runs them in this process."""
     ok_key: OkKey = "envelope"
     """What ``ok`` in a returned object means."""
-    arguments: Arguments = field(init=False, repr=False, compare=False)
+    arguments: ParameterTypes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_choice("ok_key", self.ok_key, get_args(OkKey))
@@ -152,7 +152,7 @@ def tool(
     return mark if function is None else mark(function)
 
 
-def _typed_arguments(definition: ToolDefinition, function: Callable[..., object]) -> Arguments:
+def _typed_arguments(definition: ToolDefinition, function: Callable[..., object]) -> ParameterTypes:
     with suppress(ConfigError):
         signature = signature_of(function, definition.name)
         if signature.definition.parameters == definition.parameters:
@@ -222,7 +222,7 @@ def load_module(place: str, option: str) -> ModuleType:
         ) from error
 
 
-DEADLINE = 60.0
+CALL_DEADLINE = 60.0
 """Default deadline of a tool call, in seconds."""
 
 ErrorListener: TypeAlias = Callable[[CurrentCall, Exception], None]
@@ -246,7 +246,7 @@ class Toolbox:
         self,
         tools: Iterable[ToolLike] = (),
         *,
-        deadline: float | None = DEADLINE,
+        deadline: float | None = CALL_DEADLINE,
         allow: Iterable[str] | None = None,
         deny: Iterable[str] = (),
         deps: object = None,
@@ -262,7 +262,7 @@ class Toolbox:
         self.surface = masked(surface, allow=allow, deny=deny)
         named = {tool.definition.name: tool for tool in all_tools}
         self._tools_in = {each.name: named[each.name] for each in self.surface.definitions}
-        self.has_settings = (deadline, deps, on_error) != (DEADLINE, None, None)
+        self.has_settings = (deadline, deps, on_error) != (CALL_DEADLINE, None, None)
         """Whether it is more than a list of tools."""
         self._deadline = deadline
         self._deps = deps

@@ -20,7 +20,7 @@ _MAX_COMPLAINTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Arguments:
+class ParameterTypes:
     kinds: Mapping[str, JsonType] = field(default_factory=dict)
     """Type of each argument; arguments without one are passed as JSON."""
     context: str | None = None
@@ -43,7 +43,7 @@ class Arguments:
 
 class Signature(NamedTuple):
     definition: ToolDefinition
-    arguments: Arguments
+    arguments: ParameterTypes
 
 
 def signature_of(function: Callable[..., object], name: str | None = None) -> Signature:
@@ -85,15 +85,15 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
     tree: dict[str, Json] = {"type": "object", "properties": properties, **types.definitions}
     tree |= {"required": required} if required else {}
     definition = ToolDefinition.of(tool, docstring.summary, {**tree, "additionalProperties": False})
-    return Signature(definition, Arguments(kinds, context))
+    return Signature(definition, ParameterTypes(kinds, context))
 
 
-def untyped_arguments(function: Callable[..., object]) -> Arguments:
+def untyped_arguments(function: Callable[..., object]) -> ParameterTypes:
     try:
         hints = type_hints_of(_annotations_holder(function))
     except ConfigError:
-        return Arguments()
-    return Arguments(context=next((name for name, hint in hints.items() if _is_run_context(hint)), None))
+        return ParameterTypes()
+    return ParameterTypes(context=next((name for name, hint in hints.items() if _is_run_context(hint)), None))
 
 
 def docstring_summary(function: Callable[..., object]) -> str:

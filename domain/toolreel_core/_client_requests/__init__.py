@@ -8,7 +8,7 @@ from toolreel_core._client_requests.losses import (
     SHAPES,
     WHAT_TO_DO,
     Loss,
-    Said,
+    TranslatedItem,
     options_in_form,
     wrong_shapes,
 )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from toolreel_core._client_requests.losses import Findings, Loss, Said
+from toolreel_core._client_requests.losses import Loss, RequestFindings, TranslatedItem
 from toolreel_core._client_requests.other_forms import read_messages_request, read_responses_request
 from toolreel_core._conversation import (
     AssistantMessage,
@@ -61,7 +61,7 @@ class ClientRequest:
     """The form in which the client asks, and is answered."""
     own: Tree = field(default_factory=dict, repr=False)
     """The body as the client sent it, if it is in another form than chat completions."""
-    read_from: tuple[Said, ...] = field(default=(), repr=False)
+    read_from: tuple[TranslatedItem, ...] = field(default=(), repr=False)
     """Its messages in both forms, then."""
     losses: tuple[Loss, ...] = ()
     """What another form can't say of it."""
@@ -73,9 +73,9 @@ class ClientRequest:
         return self.own or self.tree
 
     @property
-    def said(self) -> Sequence[Said]:
+    def said(self) -> Sequence[TranslatedItem]:
         """What the client wrote at each place, and the messages that it is."""
-        return self.read_from or [Said((entry,), (as_tree(entry),)) for entry in self.entries]
+        return self.read_from or [TranslatedItem((entry,), (as_tree(entry),)) for entry in self.entries]
 
     @property
     def entries(self) -> Sequence[Json]:
@@ -121,7 +121,7 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
     if refusal := _request_refusal(tree, form):
         return refusal
     own: Tree = {}
-    options, said, found = tree, tuple[Said, ...](), Findings()
+    options, said, found = tree, tuple[TranslatedItem, ...](), RequestFindings()
     entries = [*map(as_tree, list_at(tree, "messages"))]
     if form != "chat_completions":
         read_form = read_messages_request if form == "messages" else read_responses_request
@@ -156,7 +156,7 @@ def _request_refusal(tree: Tree, form: WireForm) -> Refusal | None:
     return None
 
 
-def _read_messages(entries: Sequence[Tree], found: Findings) -> tuple[Message, ...] | None:
+def _read_messages(entries: Sequence[Tree], found: RequestFindings) -> tuple[Message, ...] | None:
     messages = list[Message]()
     for number, entry in enumerate(entries):
         try:

@@ -57,7 +57,7 @@ class Loss:
 _NONE_LOST: Mapping[str, str] = {}
 
 
-class Findings:
+class RequestFindings:
     """What one request has of both; it grows while the request is read, and ends with it."""
 
     __slots__ = ("hints", "losses")
@@ -90,7 +90,7 @@ class Findings:
                 self.add_loss("unknown", f"{place}{key}")
 
 
-class Said(NamedTuple):
+class TranslatedItem(NamedTuple):
     """What a client wrote at one place, and the messages of chat completions that it is."""
 
     own: tuple[Json, ...]
@@ -98,9 +98,9 @@ class Said(NamedTuple):
     chat: tuple[Tree, ...]
 
 
-AsChat: TypeAlias = "tuple[Tree, tuple[Said, ...], Findings]"
+AsChat: TypeAlias = "tuple[Tree, tuple[TranslatedItem, ...], RequestFindings]"
 """A request of another form: the options that chat completions have, its messages, and what that lacks."""
-ReadPart: TypeAlias = "Callable[[Tree, str, Findings], Tree]"
+ReadPart: TypeAlias = "Callable[[Tree, str, RequestFindings], Tree]"
 """Reads a part of a content as one of chat completions; any other part stays as it is, and is noted."""
 
 
@@ -109,7 +109,7 @@ def is_empty(value: Json) -> bool:
     return value is None or value is False or value in ("", [], {})
 
 
-def chat_content(given: Json, place: str, found: Findings, read: ReadPart) -> Json:
+def chat_content(given: Json, place: str, found: RequestFindings, read: ReadPart) -> Json:
     """A content: a text if there is nothing else, since not every server takes a list."""
     if not isinstance(given, Sequence) or isinstance(given, str):
         return given
@@ -134,7 +134,7 @@ def assistant_entry(turn: ReadAsChat) -> Tree:
     }
 
 
-def chat_tools(tree: Tree, kinds: tuple[str | None, ...], schema_key: str, found: Findings) -> Tree:
+def chat_tools(tree: Tree, kinds: tuple[str | None, ...], schema_key: str, found: RequestFindings) -> Tree:
     """The tools of a request, as an option; those that are not of these types stay as they are."""
     names = {"name": "name", "description": "description", schema_key: "parameters", "strict": "strict"}
     tools: list[Json] = []
@@ -200,13 +200,13 @@ _SAID_IN: Mapping[WireForm, frozenset[str]] = {
 """Which of the others each form says as well."""
 
 
-def options_in_form(options: Tree, form: WireForm) -> tuple[Tree, Findings]:
+def options_in_form(options: Tree, form: WireForm) -> tuple[Tree, RequestFindings]:
     """The options of chat completions that a form says, and what it does not say.
 
     >>> [*options_in_form({"n": 1, "seed": 4, "top_p": 0.5}, "messages")[1].hints]
     ['seed']
     """
-    kept, findings = dict[str, Json](), Findings()
+    kept, findings = dict[str, Json](), RequestFindings()
     for key, value in options.items():
         if value is None:  # SDKs write options that are not there as null
             continue

@@ -8,8 +8,8 @@ from itertools import groupby
 
 from toolreel_core._client_requests.losses import (
     AsChat,
-    Findings,
-    Said,
+    RequestFindings,
+    TranslatedItem,
     assistant_entry,
     chat_content,
     chat_tools,
@@ -60,27 +60,27 @@ _HINTS_OF_ANY = frozenset({"cache_control", "context"})
 
 
 def read_messages_request(tree: Tree) -> AsChat:
-    found = Findings()
+    found = RequestFindings()
     found.add_unknown_keys(tree, "", _MESSAGES_KEYS, _MESSAGES_HINTS, _MESSAGES_LOST)
-    system: tuple[Said, ...] = ()
+    system: tuple[TranslatedItem, ...] = ()
     if not is_empty(given := tree.get("system")):
         content = chat_content(given, "system", found, _part_of_block)
-        system = (Said((), ({"role": "system", "content": content},)),)
+        system = (TranslatedItem((), ({"role": "system", "content": content},)),)
     return _messages_request_options(tree, found), (*system, *_chat_messages(tree, found)), found
 
 
-def _chat_messages(tree: Tree, found: Findings) -> Iterator[Said]:
+def _chat_messages(tree: Tree, found: RequestFindings) -> Iterator[TranslatedItem]:
     for number, entry in enumerate(map(as_tree, list_at(tree, "messages"))):
         content, place = entry.get("content"), f"messages[{number}].content"
         if entry.get("role") == "assistant" and isinstance(content, Sequence | None):
-            yield Said((entry,), (_assistant_message_of_blocks(entry, place, found),))
+            yield TranslatedItem((entry,), (_assistant_message_of_blocks(entry, place, found),))
         elif isinstance(content, str) or not isinstance(content, Sequence):
-            yield Said((entry,), ({"role": entry.get("role"), "content": content},))
+            yield TranslatedItem((entry,), ({"role": entry.get("role"), "content": content},))
         else:
-            yield Said((entry,), tuple(_user_messages(entry, place, found)))
+            yield TranslatedItem((entry,), tuple(_user_messages(entry, place, found)))
 
 
-def _assistant_message_of_blocks(entry: Tree, place: str, found: Findings) -> Tree:
+def _assistant_message_of_blocks(entry: Tree, place: str, found: RequestFindings) -> Tree:
     for number, block in enumerate(map(as_tree, list_at(entry, "content"))):
         at, kind = f"{place}[{number}]", type_of(block)
         if kind == "redacted_thinking":
@@ -91,7 +91,7 @@ def _assistant_message_of_blocks(entry: Tree, place: str, found: Findings) -> Tr
     return assistant_entry(messages_body_as_chat({"content": entry.get("content")}))
 
 
-def _user_messages(entry: Tree, place: str, found: Findings) -> Iterator[Tree]:
+def _user_messages(entry: Tree, place: str, found: RequestFindings) -> Iterator[Tree]:
     rest, blocks = list[Tree](), list_at(entry, "content")
     for number, block in enumerate(map(as_tree, blocks)):
         at = f"{place}[{number}]"
@@ -107,7 +107,7 @@ def _user_messages(entry: Tree, place: str, found: Findings) -> Iterator[Tree]:
         yield {"role": entry.get("role"), "content": text_or_parts(rest)}
 
 
-def _part_of_block(block: Tree, place: str, found: Findings) -> Tree:
+def _part_of_block(block: Tree, place: str, found: RequestFindings) -> Tree:
     """A block of the user as a part of chat completions; a block without such a part stays as it is."""
     source = tree_at(block, "source")
     _note_extras(block, place, found)
@@ -128,7 +128,7 @@ def _part_of_block(block: Tree, place: str, found: Findings) -> Tree:
     return block
 
 
-def _note_extras(block: Tree, place: str, found: Findings) -> None:
+def _note_extras(block: Tree, place: str, found: RequestFindings) -> None:
     """Note what a block of a known type has in addition to its content."""
     if type_of(block) not in _OF_BLOCK:
         return
@@ -147,7 +147,7 @@ def _source_url(source: Tree) -> str:
             return str(source.get("url", ""))
 
 
-def _messages_request_options(tree: Tree, found: Findings) -> Tree:
+def _messages_request_options(tree: Tree, found: RequestFindings) -> Tree:
     options = _options_at(tree, _MESSAGES_PATHS)
     if tree_at(tree, "metadata").keys() - {"user_id"}:
         found.add_hint("metadata")
@@ -204,24 +204,26 @@ def read_responses_request(tree: Tree) -> AsChat:
 
     An item is a message, a call or a thought of its own; what the model said at once is one message here.
     """
-    found = Findings()
+    found = RequestFindings()
     found.add_unknown_keys(tree, "", _RESPONSES_KEYS, _RESPONSES_HINTS, _RESPONSES_LOST)
     given = tree.get("instructions")
-    opening = () if is_empty(given) else (Said((), ({"role": "system", "content": given},)),)
+    opening = () if is_empty(given) else (TranslatedItem((), ({"role": "system", "content": given},)),)
     said = (*opening, *_messages_of_items(tree, found))
     return _responses_request_options(tree, found), said, found
 
 
-def _messages_of_items(tree: Tree, found: Findings) -> Iterator[Said]:
+def _messages_of_items(tree: Tree, found: RequestFindings) -> Iterator[TranslatedItem]:
     given = tree.get("input")
     if isinstance(given, str):
-        yield Said(({"role": "user", "content": given},), ({"role": "user", "content": given},))
+        yield TranslatedItem(({"role": "user", "content": given},), ({"role": "user", "content": given},))
     items = [(f"input[{number}]", as_tree(item)) for number, item in enumerate(list_at(tree, "input"))]
     for of_model, run in groupby(items, lambda placed: _is_assistant_item(placed[1])):
         if of_model:
             yield _assistant_message_of_items([*run], found)
         else:
-            yield from (Said((item,), (_message_of_item(item, place, found),)) for place, item in run)
+            yield from (
+                TranslatedItem((item,), (_message_of_item(item, place, found),)) for place, item in run
+            )
 
 
 def _is_assistant_item(item: Tree) -> bool:
@@ -231,7 +233,7 @@ def _is_assistant_item(item: Tree) -> bool:
     return not kind.endswith("_output") and kind != "item_reference"
 
 
-def _assistant_message_of_items(turn: Sequence[tuple[str, Tree]], found: Findings) -> Said:
+def _assistant_message_of_items(turn: Sequence[tuple[str, Tree]], found: RequestFindings) -> TranslatedItem:
     for place, item in turn:
         match type_of(item):
             case "" | "message":
@@ -246,10 +248,10 @@ def _assistant_message_of_items(turn: Sequence[tuple[str, Tree]], found: Finding
             case kind:
                 found.add_loss("custom_tool" if kind == "custom_tool_call" else "server_tool", place)
     items = [item for _, item in turn]
-    return Said(tuple(items), (assistant_entry(responses_body_as_chat({"output": items})),))
+    return TranslatedItem(tuple(items), (assistant_entry(responses_body_as_chat({"output": items})),))
 
 
-def _message_of_item(item: Tree, place: str, found: Findings) -> Tree:
+def _message_of_item(item: Tree, place: str, found: RequestFindings) -> Tree:
     match type_of(item):
         case "" | "message":
             content = chat_content(item.get("content"), f"{place}.content", found, _chat_content_part)
@@ -266,7 +268,7 @@ def _message_of_item(item: Tree, place: str, found: Findings) -> Tree:
     return item
 
 
-def _chat_content_part(part: Tree, place: str, found: Findings) -> Tree:
+def _chat_content_part(part: Tree, place: str, found: RequestFindings) -> Tree:
     if not is_empty(part.get("file_id")):
         found.add_loss("stored_file", f"{place}.file_id")
         return part
@@ -287,7 +289,7 @@ def _chat_content_part(part: Tree, place: str, found: Findings) -> Tree:
             return part
 
 
-def _responses_request_options(tree: Tree, found: Findings) -> Tree:
+def _responses_request_options(tree: Tree, found: RequestFindings) -> Tree:
     options = _options_at(tree, _RESPONSES_PATHS)
     summaries = frozenset({"summary", "generate_summary"})
     found.add_unknown_keys(tree_at(tree, "reasoning"), "reasoning.", frozenset({"effort"}), summaries)

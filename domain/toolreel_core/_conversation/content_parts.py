@@ -190,13 +190,13 @@ class Text:
         object.__setattr__(self, "text", encodable_text(self.text))
 
 
-Kind: TypeAlias = Literal["images", "audio", "files"]
+MediaKind: TypeAlias = Literal["images", "audio", "files"]
 """The kind of a part that is not text, as the settings of a provider name it."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Media:
-    kind: ClassVar[Kind]
+    kind: ClassVar[MediaKind]
     media_types: ClassVar[str] = ""
     """What the media types of its bytes begin with."""
 
@@ -243,7 +243,7 @@ class Image(_Media):
     :raises ConfigError: if the bytes have another media type, or the URL is invalid
     """
 
-    kind: ClassVar[Kind] = "images"
+    kind: ClassVar[MediaKind] = "images"
     media_types: ClassVar[str] = "image/"
     detail: Detail = ""
 
@@ -270,7 +270,7 @@ class Audio(_Media):
     :raises ConfigError: if the bytes have another media type
     """
 
-    kind: ClassVar[Kind] = "audio"
+    kind: ClassVar[MediaKind] = "audio"
     media_types: ClassVar[str] = "audio/"
     source: Blob
     """The bytes."""
@@ -288,7 +288,7 @@ class File(_Media):
     :raises ConfigError: if the URL is invalid
     """
 
-    kind: ClassVar[Kind] = "files"
+    kind: ClassVar[MediaKind] = "files"
     name: str = ""
     """The file name that the model is told."""
 

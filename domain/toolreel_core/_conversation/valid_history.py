@@ -37,7 +37,7 @@ from toolreel_core._conversation.message import (
 )
 from toolreel_core._jsontext import NOTHING, as_tree, canonical, parse
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._settings import KEPT, KEPT_IN, IdStyle, Provider
+from toolreel_core._settings import KEPT_FIELDS, KEPT_IN, IdStyle, Provider
 from toolreel_core._tools import failed_envelope, outward_name, result_unknown
 
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -195,9 +195,9 @@ class Projection:
         after = Projection(provider, used_ids, message.calls, calls, waiting, calls=self.calls + len(calls))
         if provider.id_style != "keep" and [call.id for call in calls] != [call.id for call in message.calls]:
             settings.append("id_style")
-        if not key and extras != NOTHING and any(kept in extras for kept in KEPT):
+        if not key and extras != NOTHING and any(kept in extras for kept in KEPT_FIELDS):
             # What a reply in another form had; chat completions would send it.
-            own = {name: value for name, value in as_tree(parse(extras)).items() if name not in KEPT}
+            own = {name: value for name, value in as_tree(parse(extras)).items() if name not in KEPT_FIELDS}
             extras = canonical(own) if own else NOTHING
         replays = provider.reasoning_replay == "verbatim" or (
             provider.reasoning_replay == "current_turn" and fresh

@@ -49,8 +49,8 @@ from toolreel_core._jsontext.tree_access import (
 if TYPE_CHECKING:
     from toolreel_core._jsontext.json_repair import (
         BLANK,
+        LITERALS,
         REPAIRS,
-        WORDS,
         Bare,
         Flaw,
         Repair,

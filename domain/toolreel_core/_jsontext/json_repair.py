@@ -58,7 +58,7 @@ _IN_TEXT = frozenset[Repair](get_args(Repair)) - _NOT_IN_TEXT
 _MAX_DEPTH = 65
 """Levels of nesting in a call as text: 64 in its arguments, as in structured calls, and the envelope."""
 
-WORDS: Mapping[str, tuple[Json, Repair | None]] = {
+LITERALS: Mapping[str, tuple[Json, Repair | None]] = {
     "true": (True, None),
     "false": (False, None),
     "null": (None, None),
@@ -446,9 +446,9 @@ class _Reader:
             self.at += 1
             return self.read_string()
         word = _WORD.match(self.text, begin)
-        if word is None or word[0] not in WORDS:
+        if word is None or word[0] not in LITERALS:
             raise self.no_value_error(end_of_match(_UNFINISHED, self.text, begin))
-        value, repair = WORDS[word[0]]
+        value, repair = LITERALS[word[0]]
         if repair:
             self.record_allowed_repair(repair)
         self.at = word.end()

@@ -68,7 +68,7 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._replies import ToolCall
 
-Answer: TypeAlias = ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven | WaitElapsed
+_Answer: TypeAlias = ReplyReceived | RequestFailed | ToolReturned | ApprovalGiven | WaitElapsed
 _Phase = TypeVar("_Phase", AwaitingReply, AwaitingTools, AwaitingApproval, Waiting)
 
 
@@ -168,7 +168,7 @@ def _step(state: State, event: Event) -> Step:  # noqa: PLR0912 - a case for eac
             assert_never(event)
 
 
-def _require_awaiting_phase(kind: type[_Phase], state: State, event: Answer) -> tuple[State, _Phase]:
+def _require_awaiting_phase(kind: type[_Phase], state: State, event: _Answer) -> tuple[State, _Phase]:
     """The state at the time of an answer, and its phase; a driver must not answer where none is awaited."""
     phase = state.phase
     if not isinstance(phase, kind):

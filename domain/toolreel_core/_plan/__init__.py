@@ -29,9 +29,9 @@ if TYPE_CHECKING:
         unknown_price_error_text,
     )
     from toolreel_core._plan.preset import (
-        LISTS,
-        Change,
+        LIST_SETTINGS,
         Preset,
+        SettingChange,
         checked_request_options,
         exact_config_patch,
         preset_changes,

@@ -66,7 +66,7 @@ class ModelPrice:
         return cls(name, table.names("patterns", (name,)), table.text("provider"), price)
 
 
-Verdict: TypeAlias = Literal["yes", "yes_for_tools", "conditional", "no"]
+ToolVerdict: TypeAlias = Literal["yes", "yes_for_tools", "conditional", "no"]
 """``yes_for_tools``: reliable tool calls, unreliable in plain chat; ``conditional``: only with the right
 profile or route."""
 
@@ -75,7 +75,7 @@ profile or route."""
 class Recommendation:
     """A recommendation for a model: whether to use it for tools, and how."""
 
-    verdict: Verdict
+    verdict: ToolVerdict
     profiles: tuple[str, ...] = ("default",)
     """Sampling profiles to use, the best first."""
     best_profile: str = "default"

@@ -21,7 +21,7 @@ from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface
 
 _SETTINGS = tuple(setting.name for setting in fields(LoopConfig))
 _TRAITS = tuple(setting.name for setting in fields(Provider))
-LISTS = tuple(setting.name for setting in fields(LoopConfig) if isinstance(setting.default, tuple))
+LIST_SETTINGS = tuple(setting.name for setting in fields(LoopConfig) if isinstance(setting.default, tuple))
 """Settings that are lists of names, which presets add to."""
 # Annotations are texts here, such as ``int | None``.
 _CAN_BE_OFF = tuple(setting.name for setting in fields(LoopConfig) if "None" in str(setting.type))
@@ -93,7 +93,7 @@ class Preset:
         """
         days = (day for day in (self.verified_on, other.verified_on) if day)
         mine, over = self._section_trees(), other._section_trees()
-        replaced = {key for tree in over.values() for key in tree if key not in LISTS}
+        replaced = {key for tree in over.values() for key in tree if key not in LIST_SETTINGS}
         because = {key: reason for key, reason in self.because if key not in replaced}
         sections = {section: canonical(merged(mine[section], over[section])) for section in _SECTIONS}
         return Preset(
@@ -215,7 +215,7 @@ def _read_config(table: Table) -> JsonText:
 def _with_normalized_name_patches(table: Table) -> dict[str, Any]:
     """The values of a table, with each list of names as a patch in its shortest form."""
     patches: dict[str, NamesPatch] = {}
-    for key in LISTS:
+    for key in LIST_SETTINGS:
         if isinstance(table.values.get(key), Mapping):
             only = table.table(key).only("only").names("only")
             patches[key] = {"only": [*only]} if only else []
@@ -225,7 +225,9 @@ def _with_normalized_name_patches(table: Table) -> dict[str, Any]:
 
 
 def _merge_settings(base: Tree, patch: Mapping[str, Any]) -> dict[str, Any]:
-    both = {key: join_name_patches(base[key], patch[key]) for key in LISTS if key in base and key in patch}
+    both = {
+        key: join_name_patches(base[key], patch[key]) for key in LIST_SETTINGS if key in base and key in patch
+    }
     return {**base, **patch, **both}
 
 
@@ -237,13 +239,13 @@ def _apply_list_patches(config: Mapping[str, Any]) -> dict[str, Any]:
             *names_in_patch(join_name_patches([*abbreviated_dialect_names(getattr(_LOOP, key))], config[key]))
         ]
 
-    return {key: with_default(key) if key in LISTS else value for key, value in config.items()}
+    return {key: with_default(key) if key in LIST_SETTINGS else value for key, value in config.items()}
 
 
 def exact_config_patch(config: LoopConfig) -> JsonText:
     """Settings as a patch that gives exactly them, whatever the defaults add to lists."""
     exact = config.changes()
-    for key in LISTS:
+    for key in LIST_SETTINGS:
         if key in exact:
             names = [*abbreviated_dialect_names(names_in_patch(exact[key]))]
             exact[key] = {"only": names} if names else []
@@ -281,16 +283,16 @@ def _is_clearing_patch(patch: NamesPatch) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SettingChange:
     key: str
     before: JsonText | None
     after: JsonText | None
     because: str = ""
 
 
-def preset_changes(preset: Preset) -> tuple[Change, ...]:
+def preset_changes(preset: Preset) -> tuple[SettingChange, ...]:
     """Every key that a preset sets, compared with the defaults; the two values may be equal."""
-    reasons, found = dict(preset.because), list[Change]()
+    reasons, found = dict(preset.because), list[SettingChange]()
     defaults = {"config": asdict(_LOOP), "provider": asdict(Provider())}
     for section, values in preset.changes().items():
         for key, value in values.items():
@@ -298,5 +300,5 @@ def preset_changes(preset: Preset) -> tuple[Change, ...]:
             if isinstance(before, tuple):
                 before = abbreviated_dialect_names(before)
             known = None if before is _UNSET else canonical(before)
-            found.append(Change(f"{section}.{key}", known, canonical(value), reasons.get(key, "")))
+            found.append(SettingChange(f"{section}.{key}", known, canonical(value), reasons.get(key, "")))
     return tuple(found)

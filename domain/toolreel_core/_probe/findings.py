@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from toolreel_core._jsontext import Json, Tree, as_tree, list_at, tree_at
 from toolreel_core._plan import Preset
-from toolreel_core._probe.observation import Answered, dialects_of_text_calls
+from toolreel_core._probe.observation import ProbedReply, dialects_of_text_calls
 from toolreel_core._probe.probing import Probing
 from toolreel_core._probe.question import (
     FORM_ROWS,
@@ -80,7 +80,7 @@ def observed_findings(probing: Probing) -> tuple[Finding, ...]:
     seen: dict[tuple[str, Group], list[tuple[str, int]]] = {}
     for each in probing.tries:
         # What asks a model to think shows nothing about one that was not asked to.
-        if isinstance(each.observation, Answered) and each.question not in RICHER:
+        if isinstance(each.observation, ProbedReply) and each.question not in RICHER:
             for name, group, word in _observed_features(each.observation):
                 seen.setdefault((name, group), []).extend([(word, each.requests[-1])] if word else [])
     found = list[Finding]()
@@ -92,7 +92,7 @@ def observed_findings(probing: Probing) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _observed_features(answered: Answered) -> Iterator[tuple[str, Group, str]]:
+def _observed_features(answered: ProbedReply) -> Iterator[tuple[str, Group, str]]:
     """What is looked for in each answer: a word, or an empty text."""
     message, reply = answered.message, answered.reply
     fields = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "thinking")
@@ -110,7 +110,7 @@ def _observed_features(answered: Answered) -> Iterator[tuple[str, Group, str]]:
     yield "cost", "basics", "" if reply.usage.cost is None else "usage.cost"
 
 
-def _call_id_form(answered: Answered) -> str:
+def _call_id_form(answered: ProbedReply) -> str:
     if not answered.calls:
         return ""
     ids: list[Json] = [call.get("id") for call in answered.calls]
@@ -124,7 +124,7 @@ def _call_id_form(answered: Answered) -> str:
     return re.sub(r"[0-9a-zA-Z]{5,}", "…", first) if first[:5] == "call_" else f"{len(first)} characters"
 
 
-def _thought_signature_field(answered: Answered) -> str:
+def _thought_signature_field(answered: ProbedReply) -> str:
     for call in answered.calls:
         for vendor in ("google", "vertex"):
             if tree_at(call, "extra_content", vendor).get("thought_signature"):
@@ -174,11 +174,11 @@ class Setting:
         return bool(getattr(provider, self.key) == self.value)
 
 
-Rules: TypeAlias = Mapping[Section, Mapping[str, Rows]]
+SettingRules: TypeAlias = Mapping[Section, Mapping[str, Rows]]
 """The rows that decide each setting of each section; the first row that holds counts."""
 
 
-def decided_settings(findings: Sequence[Finding], rules: Rules) -> tuple[Setting, ...]:
+def decided_settings(findings: Sequence[Finding], rules: SettingRules) -> tuple[Setting, ...]:
     """The settings that the findings decide, also where they are those of the defaults."""
     stable = {each.name: each for each in findings if each.is_stable and each.word not in {"lost", "cut"}}
     words = {name: str(each.word) for name, each in stable.items()}
@@ -233,7 +233,7 @@ _COMPUTED: Mapping[str, Callable[[Mapping[str, Finding]], Decided | None]] = {
 }
 _FIRST: Mapping[str, Mapping[str, Rows]] = {"provider": {"wire_form": FORM_ROWS}}
 
-Standing: TypeAlias = Literal["agrees", "differs", "added", "not_probed"]
+SettingStanding: TypeAlias = Literal["agrees", "differs", "added", "not_probed"]
 """``added``: found, and the preset leaves it at its default; ``not_probed``: set by the preset, and a probe
 could decide it, but no finding does."""
 
@@ -244,7 +244,7 @@ class Compared:
 
     key: str
     """With its section, such as ``provider.id_style``."""
-    standing: Standing
+    standing: SettingStanding
     preset: Json
     """Its value in the preset, or the default."""
     probed: Json = None
@@ -252,7 +252,9 @@ class Compared:
     because: str = ""
 
 
-def compare_with_preset(decided: Sequence[Setting], preset: Preset, rules: Rules) -> tuple[Compared, ...]:
+def compare_with_preset(
+    decided: Sequence[Setting], preset: Preset, rules: SettingRules
+) -> tuple[Compared, ...]:
     """The settings that the findings decide or could, those that differ first."""
     changes = preset.changes()
     rows = list[Compared]()
@@ -261,7 +263,9 @@ def compare_with_preset(decided: Sequence[Setting], preset: Preset, rules: Rules
         # One word stands for the dialects that are marked, which are the only list that is not empty.
         default = ["marked"] if isinstance(each.default, tuple) else each.default
         held = section.get(each.key, default)
-        standing: Standing = "agrees" if held == each.value else "differs" if each.key in section else "added"
+        standing: SettingStanding = (
+            "agrees" if held == each.value else "differs" if each.key in section else "added"
+        )
         if each.key in section or not each.is_default:
             rows.append(Compared(f"{each.section}.{each.key}", standing, held, each.value, each.because))
     found = {(each.section, each.key) for each in decided}
@@ -271,5 +275,5 @@ def compare_with_preset(decided: Sequence[Setting], preset: Preset, rules: Rules
         for key, value in changes[section].items()
         if key in {*rules[section], *_FIRST.get(section, ())} and (section, key) not in found
     )
-    order: tuple[Standing, ...] = ("differs", "added", "agrees", "not_probed")
+    order: tuple[SettingStanding, ...] = ("differs", "added", "agrees", "not_probed")
     return tuple(sorted(rows, key=lambda row: order.index(row.standing)))

@@ -29,7 +29,7 @@ _TOOLS: Any = parse(
   "required": ["item", "count", "price", "gift", "labels"]}]
 }""")
 )
-TOOLS = ToolSurface(tuple(ToolDefinition.of(name, *rest) for name, rest in _TOOLS.items()))
+PROBE_TOOLS = ToolSurface(tuple(ToolDefinition.of(name, *rest) for name, rest in _TOOLS.items()))
 """The tools that a probe offers, which each reply is read with."""
 
 _READING = LoopConfig(text_dialects=(*MARKED, *BARE), dialects_in_reasoning=True)
@@ -63,7 +63,7 @@ _BY_STATUS: Mapping[int, Why] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ProbedReply:
     body: Tree
     """As chat completions have it, and as if it had not been streamed."""
     reply: Reply
@@ -107,7 +107,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered:
+class ProbeFailure:
     why: Why
     message: str
     retry_after_ms: int | None = None
@@ -115,7 +115,7 @@ class Unanswered:
     body: str = ""
 
 
-Observation: TypeAlias = Answered | Unanswered
+Observation: TypeAlias = ProbedReply | ProbeFailure
 
 
 def dialects_of_text_calls(reply: Reply) -> list[str]:
@@ -123,11 +123,11 @@ def dialects_of_text_calls(reply: Reply) -> list[str]:
     return [call.provenance.removeprefix("text:") for call in reply.calls if call.from_text]
 
 
-def dialects_in_cut_answer(answered: Answered) -> list[str]:
+def dialects_in_cut_answer(answered: ProbedReply) -> list[str]:
     """The dialects of calls in the text of a reply, also where blanks behind them ran into the limit."""
     message: Tree = {key: answered.message.get(key) for key in ("role", "content")}
     body: Tree = {"choices": [{"message": message, "finish_reason": "stop"}]}
-    return dialects_of_text_calls(normalize_reply(body, tools=TOOLS, config=_READING))
+    return dialects_of_text_calls(normalize_reply(body, tools=PROBE_TOOLS, config=_READING))
 
 
 def observe(event: ReplyReceived | RequestFailed, form: WireForm = "chat_completions") -> Observation:
@@ -135,33 +135,33 @@ def observe(event: ReplyReceived | RequestFailed, form: WireForm = "chat_complet
     return _observe_failure(event) if isinstance(event, RequestFailed) else _observe_reply(event.body, form)
 
 
-def _observe_failure(event: RequestFailed) -> Unanswered:
+def _observe_failure(event: RequestFailed) -> ProbeFailure:
     message, status = _one_line_excerpt(event.message), event.status or 0
     if event.failure != "status":
-        return Unanswered(event.failure, message)
+        return ProbeFailure(event.failure, message)
     if status < 400:
-        return Unanswered("unreadable", f"{message}; this address points elsewhere")
-    return Unanswered(_BY_STATUS.get(status, "refused"), message, event.retry_after_ms, body=event.body)
+        return ProbeFailure("unreadable", f"{message}; this address points elsewhere")
+    return ProbeFailure(_BY_STATUS.get(status, "refused"), message, event.retry_after_ms, body=event.body)
 
 
 def _observe_reply(body: str, form: WireForm) -> Observation:
     chat = as_chat(body, form)
-    reply = normalize_reply(chat.body, tools=TOOLS, config=_READING)
+    reply = normalize_reply(chat.body, tools=PROBE_TOOLS, config=_READING)
     tree = as_tree(read_json(chat.body).value_or("") if isinstance(chat.body, str) else chat.body)
     problem = reply.problem
     code = problem.code if problem else ""
     detail = _one_line_excerpt(problem.detail) if problem else ""
     if code == "RATE_LIMITED":
-        return Unanswered("rate", detail)
+        return ProbeFailure("rate", detail)
     if code == "PROVIDER_ERROR":
         passing = bool(problem and problem.passing)
-        return Unanswered("unavailable" if passing else "refused", detail, in_200=True, body=body)
+        return ProbeFailure("unavailable" if passing else "refused", detail, in_200=True, body=body)
     if code in {"INVALID_BODY", "NO_CHOICES", "NO_MESSAGE"} or not tree:
-        return Unanswered(
+        return ProbeFailure(
             "unreadable", f"not an answer of a model: {_one_line_excerpt(body) or 'an empty body'}"
         )
     strays = form != "chat_completions" and "choices" in as_tree(chat.own)
-    return Answered(tree, reply, body.lstrip().startswith(FIELDS), form, strays, chat.carry)
+    return ProbedReply(tree, reply, body.lstrip().startswith(FIELDS), form, strays, chat.carry)
 
 
 def _one_line_excerpt(text: str) -> str:

@@ -13,9 +13,16 @@ from typing import NamedTuple
 
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._plan import OUTPUT_CAPS
-from toolreel_core._probe.observation import PASSING, STOPPING, Answered, Observation, Unanswered, observe
+from toolreel_core._probe.observation import (
+    PASSING,
+    STOPPING,
+    Observation,
+    ProbedReply,
+    ProbeFailure,
+    observe,
+)
 from toolreel_core._probe.question import MOST_TOKENS, RICHER, Known, Question
-from toolreel_core._probe.verdict import Verdict, Word
+from toolreel_core._probe.verdict import AnswerVerdict, Word
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._settings import WireForm, estimate_tokens_by_bytes
 
@@ -51,7 +58,7 @@ class Ask:
 class Try:
     question: str
     requests: tuple[int, ...]
-    verdict: Verdict
+    verdict: AnswerVerdict
     observation: Observation = field(repr=False)
 
 
@@ -61,7 +68,7 @@ class Probing:
     questions: tuple[Question, ...]
     repeat: int = REPEAT
     tries: tuple[Try, ...] = ()
-    stopped: Unanswered | None = None
+    stopped: ProbeFailure | None = None
     sent: int = 0
     passed: tuple[str, ...] = ()
     """Questions that a recording has no answer to."""
@@ -109,10 +116,10 @@ class Probing:
             question: given.most_common(1)[0][0] for question, given in self.words.items()
         }
         unasked = (each.observation for each in self.tries if each.question not in RICHER)
-        messages = [each.message for each in unasked if isinstance(each, Answered)]
+        messages = [each.message for each in unasked if isinstance(each, ProbedReply)]
         reasoning = (name for message in messages for name in _REASONING if message.get(name))
         called = (each.observation for each in self.tries_of("tools"))
-        own = (each.message_to_send_back for each in called if isinstance(each, Answered) and each.calls)
+        own = (each.message_to_send_back for each in called if isinstance(each, ProbedReply) and each.calls)
         return Known(words, next(reasoning, ""), next(own, {}))
 
     def with_answer(self, ask: Ask, event: ReplyReceived | RequestFailed) -> Probing:
@@ -120,9 +127,9 @@ class Probing:
         observation = observe(event, ask.form)
         here = replace(self, sent=self.sent + 1, _wait_ms=0)
         match observation:
-            case Unanswered(why) if why in STOPPING:
+            case ProbeFailure(why) if why in STOPPING:
                 return replace(here, stopped=observation)
-            case Unanswered(why) if why in PASSING:
+            case ProbeFailure(why) if why in PASSING:
                 return here._retry_or_give_up(ask, observation)
             case _:
                 return here._with_observation(ask, observation)
@@ -130,7 +137,7 @@ class Probing:
     def with_skipped_question(self, ask: Ask) -> Probing:
         return replace(self, passed=(*self.passed, ask.question.name))
 
-    def _retry_or_give_up(self, ask: Ask, detour: Unanswered) -> Probing:
+    def _retry_or_give_up(self, ask: Ask, detour: ProbeFailure) -> Probing:
         wait = detour.retry_after_ms if detour.retry_after_ms is not None else 1_000 << len(self._detours)
         if len(self._detours) < _PATIENCE[detour.why] and wait <= _LONGEST:
             return replace(self, _detours=(*self._detours, ask.number), _wait_ms=wait)
@@ -153,15 +160,15 @@ _UNLIMITED = 16
 """Tokens of an answer that no field limits; such questions ask for one word."""
 
 
-class Cost(NamedTuple):
+class ProbeCost(NamedTuple):
     requests: int
     prompt_tokens: int
     completion_tokens: int
 
 
-def estimate_remaining_cost(probing: Probing) -> Cost:
+def estimate_remaining_cost(probing: Probing) -> ProbeCost:
     """The requests that are left, if all answers agree; questions that depend on answers count too."""
-    known, total = probing.known, Cost(0, 0, 0)
+    known, total = probing.known, ProbeCost(0, 0, 0)
     for question in probing.questions:
         left = max(0, (probing.repeat if question.decides else 1) - len(probing.tries_of(question.name)))
         if question.name not in known.words and not known.holds(question.when):
@@ -170,5 +177,5 @@ def estimate_remaining_cost(probing: Probing) -> Cost:
         limits = (limit for key in OUTPUT_CAPS if isinstance(limit := body.get(key), int))
         limit = next((each for each in limits if each <= MOST_TOKENS), _UNLIMITED)
         cost = (left, left * estimate_tokens_by_bytes(canonical(body)), left * limit)
-        total = Cost(*map(sum, zip(total, cost, strict=True)))
+        total = ProbeCost(*map(sum, zip(total, cost, strict=True)))
     return total

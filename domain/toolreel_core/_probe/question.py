@@ -14,8 +14,8 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, list_at, parse
 from toolreel_core._plan import Request, RequestOptions, options_for_form
 from toolreel_core._probe import verdict as judges
-from toolreel_core._probe.observation import TOOLS, Observation
-from toolreel_core._probe.verdict import Judge, Verdict, Word, judge_accepted, verdict_on
+from toolreel_core._probe.observation import PROBE_TOOLS, Observation
+from toolreel_core._probe.verdict import AnswerVerdict, Judge, Word, judge_accepted, verdict_on
 from toolreel_core._settings import Provider, WireForm
 
 Group: TypeAlias = Literal["basics", "tools", "schemas", "formats", "history", "streams", "limits", "forms"]
@@ -153,7 +153,7 @@ class Question:
     own_form: WireForm | None = None
     about_refusals: bool = False
 
-    def verdict(self, observation: Observation) -> Verdict:
+    def verdict(self, observation: Observation) -> AnswerVerdict:
         return verdict_on(observation, self.judge, about_refusals=self.about_refusals)
 
     def form(self, known: Known) -> WireForm:
@@ -258,7 +258,7 @@ def _build_body(catalogue: Mapping[str, Any], row: Mapping[str, Any], known: Kno
 
 def _tool_entry(name: str, variants: Mapping[str, Any]) -> Tree:
     base, _, variant = name.partition(":")
-    tool = TOOLS.by_name[base]
+    tool = PROBE_TOOLS.by_name[base]
     function = {"name": base, "description": tool.description, "parameters": parse(tool.parameters)}
     return {"type": "function", "function": {**function, **variants.get(variant, {})}}
 

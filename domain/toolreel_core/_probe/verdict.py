@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 from toolreel_core._jsontext import Json, as_tree, canonical, parse, read_json, tree_at
 from toolreel_core._loop import has_signature
 from toolreel_core._probe.observation import (
-    Answered,
     Observation,
+    ProbedReply,
     dialects_in_cut_answer,
     dialects_of_text_calls,
 )
@@ -46,7 +46,7 @@ Word: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AnswerVerdict:
     """What one answer says."""
 
     word: Word
@@ -54,33 +54,33 @@ class Verdict:
     """What was seen, in a few words."""
 
 
-Judge: TypeAlias = Callable[[Answered], Verdict]
+Judge: TypeAlias = Callable[[ProbedReply], AnswerVerdict]
 
-_CUT = Verdict("cut", "cut before it called")
+_CUT = AnswerVerdict("cut", "cut before it called")
 
 
-def verdict_on(observation: Observation, judge: Judge, *, about_refusals: bool = False) -> Verdict:
+def verdict_on(observation: Observation, judge: Judge, *, about_refusals: bool = False) -> AnswerVerdict:
     """The verdict on an observation; only an answer is left to the judge of the question.
 
     :param about_refusals: whether a refusal is what is asked for, and should be one that programs can read
     """
-    if isinstance(observation, Answered):
+    if isinstance(observation, ProbedReply):
         return judge(observation)
     if observation.why != "refused":
-        return Verdict("lost", observation.message)
+        return AnswerVerdict("lost", observation.message)
     if not about_refusals:
-        return Verdict("refused", observation.message)
+        return AnswerVerdict("refused", observation.message)
     if observation.in_200:
-        return Verdict("unclear", f"HTTP 200 with an error inside: {observation.message}")
+        return AnswerVerdict("unclear", f"HTTP 200 with an error inside: {observation.message}")
     readable = isinstance(_json_or_none(observation.body), dict)
-    return Verdict("clear" if readable else "unclear", observation.message)
+    return AnswerVerdict("clear" if readable else "unclear", observation.message)
 
 
-def judge_accepted(answered: Answered) -> Verdict:
-    return Verdict("accepted", _reply_summary(answered.reply))
+def judge_accepted(answered: ProbedReply) -> AnswerVerdict:
+    return AnswerVerdict("accepted", _reply_summary(answered.reply))
 
 
-def judge_call(answered: Answered) -> Verdict:
+def judge_call(answered: ProbedReply) -> AnswerVerdict:
     reply = answered.reply
     written = (
         dialects_in_cut_answer(answered)
@@ -88,45 +88,51 @@ def judge_call(answered: Answered) -> Verdict:
         else dialects_of_text_calls(reply)
     )
     if written:
-        return Verdict("text_call", f"the call is text, in the dialect {written[0]}")
+        return AnswerVerdict("text_call", f"the call is text, in the dialect {written[0]}")
     if reply.calls:
-        return Verdict("called", f"{len(reply.calls)} structured")
-    return _CUT if answered.cut else Verdict("answered", _reply_summary(reply))
+        return AnswerVerdict("called", f"{len(reply.calls)} structured")
+    return _CUT if answered.cut else AnswerVerdict("answered", _reply_summary(reply))
 
 
-def judge_form(answered: Answered) -> Verdict:
+def judge_form(answered: ProbedReply) -> AnswerVerdict:
     """Whether it answers in the form that was asked for, and calls; some servers answer every path alike."""
-    return Verdict("ignored", "answered as chat completions") if answered.strays else judge_call(answered)
+    return (
+        AnswerVerdict("ignored", "answered as chat completions") if answered.strays else judge_call(answered)
+    )
 
 
-def judge_reasoning_to_carry(answered: Answered) -> Verdict:
+def judge_reasoning_to_carry(answered: ProbedReply) -> AnswerVerdict:
     """Whether there is reasoning that chat completions can't send back: signed, or encrypted."""
     if has_signature(parse(answered.carry)):
-        return Verdict(
+        return AnswerVerdict(
             "carried", f"{_reply_summary(answered.reply)}, and reasoning that only this form sends back"
         )
     return judge_call(answered)
 
 
-def judge_forced_call(answered: Answered) -> Verdict:
+def judge_forced_call(answered: ProbedReply) -> AnswerVerdict:
     verdict = judge_call(answered)
-    return Verdict("ignored", verdict.detail) if verdict.word in {"answered", "text_call"} else verdict
+    return AnswerVerdict("ignored", verdict.detail) if verdict.word in {"answered", "text_call"} else verdict
 
 
-def judge_prevented_call(answered: Answered) -> Verdict:
+def judge_prevented_call(answered: ProbedReply) -> AnswerVerdict:
     """Whether it left the tools alone, although the text asks for one."""
     verdict = judge_call(answered)
-    return Verdict("ignored" if verdict.word == "called" else "honoured", verdict.detail)
+    return AnswerVerdict("ignored" if verdict.word == "called" else "honoured", verdict.detail)
 
 
-def judge_call_count(answered: Answered) -> Verdict:
+def judge_call_count(answered: ProbedReply) -> AnswerVerdict:
     found = len(answered.reply.calls)
     if found:
-        return Verdict("one_call", "1 call") if found == 1 else Verdict("several_calls", f"{found} calls")
-    return _CUT if answered.cut else Verdict("no_call", _reply_summary(answered.reply))
+        return (
+            AnswerVerdict("one_call", "1 call")
+            if found == 1
+            else AnswerVerdict("several_calls", f"{found} calls")
+        )
+    return _CUT if answered.cut else AnswerVerdict("no_call", _reply_summary(answered.reply))
 
 
-def judge_argument_types(answered: Answered) -> Verdict:
+def judge_argument_types(answered: ProbedReply) -> AnswerVerdict:
     if not answered.reply.calls:
         return judge_call(answered)
     repaired = [code for code in answered.reply.warnings if "ARGUMENT" in code]
@@ -135,40 +141,40 @@ def judge_argument_types(answered: Answered) -> Verdict:
     given = as_tree(_json_or_none(call.original))
     is_text = any(isinstance(given.get(key), str) for key in ("count", "price", "gift", "labels"))
     if isinstance(call.arguments, str) and not repaired and not is_text:
-        return Verdict("typed", written)
-    return Verdict("retyped", ", ".join(repaired) or written)
+        return AnswerVerdict("typed", written)
+    return AnswerVerdict("retyped", ", ".join(repaired) or written)
 
 
-def judge_empty_arguments(answered: Answered) -> Verdict:
+def judge_empty_arguments(answered: ProbedReply) -> AnswerVerdict:
     if not answered.calls:
         return judge_call(answered)
     raw = tree_at(answered.calls[0], "function").get("arguments")
     plain = isinstance(raw, str) and _json_or_none(raw) == {}
-    return Verdict("typed" if plain else "retyped", f"arguments: {canonical(raw)[:40]}")
+    return AnswerVerdict("typed" if plain else "retyped", f"arguments: {canonical(raw)[:40]}")
 
 
-def judge_output_limit(answered: Answered) -> Verdict:
+def judge_output_limit(answered: ProbedReply) -> AnswerVerdict:
     """Whether a limit of 8 tokens was kept, by the usage or by the length of the text."""
     used, text = answered.reply.usage.completion_tokens, answered.reply.content
     size = f"{used} tokens" if used else f"{len(text)} characters"
     # A template may add a token or two to what it counts; thinking counts too. The whole answer, the numbers
     # from 1 to 60, would have 229 characters.
     kept = answered.cut or (used <= 12 if used else len(text) <= 60)
-    return Verdict("honoured" if kept else "ignored", size)
+    return AnswerVerdict("honoured" if kept else "ignored", size)
 
 
-def judge_json(answered: Answered) -> Verdict:
+def judge_json(answered: ProbedReply) -> AnswerVerdict:
     return _verdict_on_compliance(isinstance(_json_or_none(answered.reply.content), dict), answered)
 
 
-def judge_json_schema(answered: Answered) -> Verdict:
+def judge_json_schema(answered: ProbedReply) -> AnswerVerdict:
     return _verdict_on_compliance(_fits_verdict_schema(answered.reply), answered)
 
 
-def judge_format_beside_tools(answered: Answered) -> Verdict:
+def judge_format_beside_tools(answered: ProbedReply) -> AnswerVerdict:
     """Whether a tool was called although a format was asked for, or the text was held to the format."""
     if _fits_verdict_schema(answered.reply):
-        return Verdict("held", "the text fits the schema, and no tool is called")
+        return AnswerVerdict("held", "the text fits the schema, and no tool is called")
     return judge_call(answered)
 
 
@@ -176,28 +182,28 @@ def _fits_verdict_schema(reply: Reply) -> bool:
     return _json_or_none(reply.content) in ({"verdict": "yes"}, {"verdict": "no"})
 
 
-def judge_stream(answered: Answered) -> Verdict:
+def judge_stream(answered: ProbedReply) -> AnswerVerdict:
     if not answered.streamed:
-        return Verdict("not_streamed", "one body instead of a stream")
+        return AnswerVerdict("not_streamed", "one body instead of a stream")
     usage = answered.reply.usage
     if usage.prompt_tokens or usage.completion_tokens:
-        return Verdict("streamed_with_usage", "a stream with usage")
-    return Verdict("streamed", "a stream without usage")
+        return AnswerVerdict("streamed_with_usage", "a stream with usage")
+    return AnswerVerdict("streamed", "a stream without usage")
 
 
-def judge_seen_red(answered: Answered) -> Verdict:
+def judge_seen_red(answered: ProbedReply) -> AnswerVerdict:
     reply = answered.reply
-    return Verdict("seen" if "red" in reply.content.lower() else "not_seen", _reply_summary(reply))
+    return AnswerVerdict("seen" if "red" in reply.content.lower() else "not_seen", _reply_summary(reply))
 
 
-def judge_prompt_tokens(answered: Answered) -> Verdict:
+def judge_prompt_tokens(answered: ProbedReply) -> AnswerVerdict:
     used = answered.reply.usage.prompt_tokens
-    return Verdict("counted" if used else "unclear", f"{used} tokens of prompt" if used else "no usage")
+    return AnswerVerdict("counted" if used else "unclear", f"{used} tokens of prompt" if used else "no usage")
 
 
-def _verdict_on_compliance(kept: bool, answered: Answered) -> Verdict:
+def _verdict_on_compliance(kept: bool, answered: ProbedReply) -> AnswerVerdict:
     word: Word = "honoured" if kept else "cut" if answered.cut else "ignored"
-    return Verdict(word, _reply_summary(answered.reply))
+    return AnswerVerdict(word, _reply_summary(answered.reply))
 
 
 def _reply_summary(reply: Reply) -> str:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolreel_core._protocol import events, notes, outcome
     from toolreel_core._protocol.codec import (
+        CODEC_VERSION,
         MENTION,
-        VERSION,
         Stored,
         blob_lines,
         blobs_in,
@@ -86,9 +86,9 @@ if TYPE_CHECKING:
         HistorySummarized,
         IgnoreReason,
         LateAnswer,
-        Level,
         ModelNudged,
         Note,
+        NoteLevel,
         OptionIgnored,
         OutputCalled,
         OutputRejected,

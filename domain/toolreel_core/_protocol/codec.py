@@ -2,9 +2,9 @@
 
 The stored form follows the classes: a value is ``{"type": "<class_name>", **fields}``, canonical JSON text
 is stored as a string, a transcript as its messages. Computed fields and fields with their default value are
-not stored, so a new field changes no record; a default that changes needs a new :data:`VERSION`. Loading
-checks every field against its annotation, so a damaged record raises an error that names the place, and
-never becomes a wrong state.
+not stored, so a new field changes no record; a default that changes needs a new :data:`CODEC_VERSION`.
+Loading checks every field against its annotation, so a damaged record raises an error that names the place,
+and never becomes a wrong state.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _check_call(plan: Plan, call: ToolCall, place: str) -> None:
         raise CodecError(f"{place}.arguments: {found[0]}")
 
 
-VERSION = 1
+CODEC_VERSION = 1
 """The version of stored values and of journals. Raise it when a stored form, or a default that records leave
 out, changes: whatever has another version is rejected."""
 
@@ -155,7 +155,7 @@ def to_json(value: Stored) -> Tree:
     blobs: dict[str, Json] = {}
     tree = encode(value, blobs)
     apart: Tree = {"blobs": blobs} if blobs else {}
-    return {"toolreel": VERSION, "value": tree, **apart}
+    return {"toolreel": CODEC_VERSION, "value": tree, **apart}
 
 
 def from_json(stored: str | Tree) -> Stored:
@@ -261,9 +261,9 @@ def _load(kind: object, stored: str | Tree) -> object:
         case CodecError():
             raise tree
         case {"toolreel": version, "value": value, **foreign}:
-            if type(version) is not int or version != VERSION:
+            if type(version) is not int or version != CODEC_VERSION:
                 raise CodecError(
-                    f"stored in version {version!r}; this toolreel reads version {VERSION}: "
+                    f"stored in version {version!r}; this toolreel reads version {CODEC_VERSION}: "
                     "load it with the release that stored it"
                 )
             blobs = foreign.pop("blobs", None)
@@ -391,7 +391,7 @@ def codec_error(place: str, expected: str, tree: Json) -> CodecError:
 
 def header_line(plan: Plan) -> str:
     """The first line of a journal, without a line break."""
-    return canonical({"toolreel_journal": VERSION, "digest": plan.digest, "plan": encode(plan, {})})
+    return canonical({"toolreel_journal": CODEC_VERSION, "digest": plan.digest, "plan": encode(plan, {})})
 
 
 def event_line(n: int, effect: Unanswered | None, event: Event) -> str:

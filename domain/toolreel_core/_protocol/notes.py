@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from toolreel_core._plan import FallbackReason, IgnoredWhy
 from toolreel_core._protocol.outcome import FailureKind
-from toolreel_core._replies import PROBLEM_WORDS, WORDS, Finish
+from toolreel_core._replies import PROBLEM_WORDS, WARNING_SENTENCES, FinishReason
 
 NudgeReason: TypeAlias = Literal["no_tool_calls", "text_call_rejected"]
 IgnoreReason: TypeAlias = Literal["calls_per_turn", "one_call", "tools_off"]
@@ -147,7 +147,7 @@ class ReplyRead:
     """A reply was parsed."""
 
     turn: int
-    finish: Finish
+    finish: FinishReason
     calls: int
     prompt_tokens: int
     completion_tokens: int
@@ -474,10 +474,10 @@ Note: TypeAlias = (
 # What each note says to its reader.
 
 
-Level: TypeAlias = Literal["bad", "warn", "info", "silent"]
+NoteLevel: TypeAlias = Literal["bad", "warn", "info", "silent"]
 """How much a note matters to somebody who looks for what went wrong; ``silent``: shown in another place."""
 
-_SENTENCES: Mapping[type[Note], tuple[Level, str]] = {
+_SENTENCES: Mapping[type[Note], tuple[NoteLevel, str]] = {
     PresetsApplied: ("info", "presets: {names}"),
     OptionIgnored: ("warn", "not sent: {key} ({why})"),
     SchemaReduced: ("warn", "{name}: left out of its schema: {left_out}"),
@@ -529,7 +529,7 @@ _SENTENCES: Mapping[type[Note], tuple[Level, str]] = {
 
 # Notes hold codes as plain strings: records of other releases may have some that this one does not know.
 _PROBLEMS: Mapping[str, str] = dict(PROBLEM_WORDS.items())
-_REPAIRS: Mapping[str, str] = dict(WORDS.items())
+_REPAIRS: Mapping[str, str] = dict(WARNING_SENTENCES.items())
 _WHY: Mapping[str, str] = {
     # of ignored calls
     "one_call": "the request says parallel_tool_calls: false, so the first call runs alone",
@@ -543,7 +543,7 @@ _WHY: Mapping[str, str] = {
 }
 
 
-def note_sentence(note: Note) -> tuple[Level, str]:  # noqa: PLR0912 - a case for each note that needs one
+def note_sentence(note: Note) -> tuple[NoteLevel, str]:  # noqa: PLR0912 - a case for each note that needs one
     """The level of a note, and what it says; silent notes say nothing.
 
     >>> note_sentence(RetryPlanned(1, attempt=1, ms=500))

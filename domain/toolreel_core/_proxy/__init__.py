@@ -5,8 +5,8 @@
 from toolreel_core._proxy.client_form import error_body_in_form, stream_error_event
 from toolreel_core._proxy.conversation_keys import (
     RESTORED,
+    ConversationKey,
     KeptThoughts,
-    Key,
     continuation_keys,
     initial_key_of_caller,
     keys_after_each_message,

@@ -40,7 +40,7 @@ def stream_error_event(form: WireForm, status: int, error: Tree, number: int) ->
 
 
 OtherForm: TypeAlias = Literal["messages", "responses"]
-Kind: TypeAlias = Literal["text", "thinking", "refusal"]
+ContentKind: TypeAlias = Literal["text", "thinking", "refusal"]
 
 
 class ReplyForm(NamedTuple):
@@ -48,7 +48,7 @@ class ReplyForm(NamedTuple):
     items: Items
     own_blocks: Callable[[Tree], Sequence[Tree]]
     """The blocks in the body of an upstream that speaks this form."""
-    block: Callable[[Kind, str], Tree]
+    block: Callable[[ContentKind, str], Tree]
     """A text, a thought or a refusal as a block."""
     with_id: Callable[[Tree, str, int], Tree]
     """A block with an id made of that of its reply and its place, if it needs one."""
@@ -71,7 +71,7 @@ def reply_body_in_form(form: OtherForm, chat: Tree, usage: Usage, own: Tree, req
     """
     writer, message = REPLY_FORMS[form], tree_at(_first_chat_choice(chat), "message")
     refusal, thought = text_at(message, "refusal"), text_at(message, "reasoning_content")
-    kinds: Mapping[Kind, str] = {"thinking": thought, "refusal": refusal}
+    kinds: Mapping[ContentKind, str] = {"thinking": thought, "refusal": refusal}
     kept = (
         writer.own_blocks(own) if own else [writer.block(kind, text) for kind, text in kinds.items() if text]
     )
@@ -112,7 +112,7 @@ _OF_BLOCKS: Mapping[str, Tree] = {"text": {"text": ""}, "thinking": {"thinking":
 """What a block has when it begins, which comes in deltas."""
 
 
-def _message_block(kind: Kind, text: str) -> Tree:
+def _message_block(kind: ContentKind, text: str) -> Tree:
     if kind == "thinking":
         return {"type": kind, "thinking": text, "signature": ""}
     return {"type": "text", "text": text}
@@ -199,7 +199,7 @@ _TEXTS = {
 }
 
 
-def _output_item(kind: Kind, text: str) -> Tree:
+def _output_item(kind: ContentKind, text: str) -> Tree:
     if kind == "thinking":
         return {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": text}]}
     part: Tree = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}

@@ -30,20 +30,20 @@ from toolreel_core._settings import Provider
 # empty text, reasoning is left out. None of that is part of a key.
 
 
-class Key(NamedTuple):
+class ConversationKey(NamedTuple):
     exact: str
     """With the ids of calls, which tell two conversations with the same words apart."""
     alike: str
     """Without ids, for clients that make their own."""
 
 
-def initial_key_of_caller(caller: str) -> Key:
+def initial_key_of_caller(caller: str) -> ConversationKey:
     """The key before the first message of a caller; those of different callers are never the same."""
     digest = sha256(caller.encode("utf-8", "replace")).hexdigest()
-    return Key(digest, digest)
+    return ConversationKey(digest, digest)
 
 
-def keys_after_each_message(key: Key, entries: Iterable[Json]) -> list[Key]:
+def keys_after_each_message(key: ConversationKey, entries: Iterable[Json]) -> list[ConversationKey]:
     """The key, and then one for each further message.
 
     >>> text, parts = {"role": "user", "content": "Hi."}, {"role": "user", "content": [{"text": "Hi."}]}
@@ -62,11 +62,11 @@ def keys_after_each_message(key: Key, entries: Iterable[Json]) -> list[Key]:
         message = _json_bytes_with_sorted_keys({"role": role, "said": said})
         ids = _json_bytes_with_sorted_keys([entry.get("tool_call_id"), *(call.get("id") for call in calls)])
         exact, alike = sha256(exact + message + ids).digest(), sha256(alike + message).digest()
-        keys.append(Key(exact.hex(), alike.hex()))
+        keys.append(ConversationKey(exact.hex(), alike.hex()))
     return keys
 
 
-def continuation_keys(entries: Sequence[Json], caller: str) -> tuple[Key, ...]:
+def continuation_keys(entries: Sequence[Json], caller: str) -> tuple[ConversationKey, ...]:
     """The keys of what a request may go on with: as a whole, if it is asked again, or up to a reply."""
     keys = keys_after_each_message(initial_key_of_caller(caller), entries)
     ends = [at for at, entry in enumerate(entries) if as_tree(entry).get("role") == "assistant"]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._conversation import without_empty_fields
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, list_at, text_at, tree_at
-from toolreel_core._proxy.client_form import REPLY_FORMS, Kind, OtherForm, reply_body_in_form
+from toolreel_core._proxy.client_form import REPLY_FORMS, ContentKind, OtherForm, reply_body_in_form
 from toolreel_core._proxy.held_text import HeldText
 from toolreel_core._proxy.reply import Head, Repaired, repair_reply
 from toolreel_core._proxy.upstream_request import Profile
@@ -24,7 +24,7 @@ from toolreel_core._replies import (
     type_of,
 )
 
-_KINDS: Mapping[str, Kind] = {
+_KINDS: Mapping[str, ContentKind] = {
     "text": "text",
     "thinking": "thinking",
     "message": "text",
@@ -47,7 +47,7 @@ class EventRow:
         self._writer = REPLY_FORMS[form]
         self._shown: list[Tree] = []
         """The blocks, as far as they have gone out."""
-        self._open: tuple[Kind, int] | None = None
+        self._open: tuple[ContentKind, int] | None = None
         """The kind of the last one if it goes on, and where the upstream has it."""
         self._held = False
         """Whether the rest waits for the end."""
@@ -56,7 +56,7 @@ class EventRow:
         """The id of the reply, once it has been told."""
 
     def add_piece(
-        self, kind: Kind, text: str, chat: Tree, upstream: MessageEvents | ResponseEvents | None
+        self, kind: ContentKind, text: str, chat: Tree, upstream: MessageEvents | ResponseEvents | None
     ) -> list[Tree]:
         """The events for more of a text or thought.
 
@@ -142,7 +142,7 @@ class EventRow:
     def _with_id(self, block: Tree) -> Tree:
         return self._writer.with_id(block, self.id, len(self._shown))
 
-    def _text_event(self, kind: Kind, text: str) -> Tree:
+    def _text_event(self, kind: ContentKind, text: str) -> Tree:
         return self._events_of_last_block(self._writer.block(kind, text))[self._writer.before_text]
 
     def _events_of_last_block(self, block: Tree) -> list[Tree]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import Any
 
-from toolreel_core._client_requests import ClientRequest, Loss, Said, options_in_form, wrong_shapes
+from toolreel_core._client_requests import ClientRequest, Loss, TranslatedItem, options_in_form, wrong_shapes
 from toolreel_core._conversation import (
     REASONING,
     AssistantMessage,
@@ -251,10 +251,10 @@ def _upstream_message_fields(request: ClientRequest, profile: Profile) -> tuple[
 
 
 def _client_messages_by_id(
-    said: Iterable[Said], read: Iterable[tuple[Message, bool]]
-) -> Mapping[int, tuple[Said, Sequence[int]]]:
+    said: Iterable[TranslatedItem], read: Iterable[tuple[Message, bool]]
+) -> Mapping[int, tuple[TranslatedItem, Sequence[int]]]:
     """What a client wrote, and the ids of the messages that it is, by the first of them."""
-    messages, places = iter(read), dict[int, tuple[Said, Sequence[int]]]()
+    messages, places = iter(read), dict[int, tuple[TranslatedItem, Sequence[int]]]()
     for each in said:
         meant = [*islice(messages, len(each.chat))]
         if meant and all(as_written for _, as_written in meant):

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
         Answers,
         ArgumentError,
         ArgumentErrorCode,
-        Arguments,
-        Reading,
+        ArgumentsOrError,
+        JsonReading,
         Unreadable,
         is_truncated_json,
         json_answers_in_text,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from toolreel_core._replies.chat_events import ChatEvents, choices_of
     from toolreel_core._replies.classification import (
         PROBLEM_WORDS,
-        Finish,
+        FinishReason,
         Problem,
         ProblemCode,
         failed_generation_text,
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         message_fields_to_send_back,
         structured_calls_in_message,
     )
-    from toolreel_core._replies.warning_codes import UNREPAIRED, WORDS, WarningCode
+    from toolreel_core._replies.warning_codes import UNREPAIRED, WARNING_SENTENCES, WarningCode
     from toolreel_core._replies.wire_forms import (
         Frame,
         Frames,

@@ -86,7 +86,7 @@ def is_truncated_json(text: str) -> bool:
     return '"' in outside or opened > closed or not text.strip()
 
 
-class Reading(NamedTuple):
+class JsonReading(NamedTuple):
     tree: Json
     codes: WarningCodes = ()
     """One code for each repair, in the order in which they were applied."""
@@ -97,22 +97,24 @@ class Unreadable(NamedTuple):
     codes: WarningCodes = ()
 
 
-def parse_json_with_repairs(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Reading | Unreadable:
+def parse_json_with_repairs(
+    text: str, *, max_depth: int, repairs: ArgumentRepairs
+) -> JsonReading | Unreadable:
     found = _parse_strictly(text, max_depth)
-    if isinstance(found, Reading) or found.codes or repairs == "strict":
+    if isinstance(found, JsonReading) or found.codes or repairs == "strict":
         return found
     return _parse_by_repairs(text.strip(), max_depth, repairs, found)
 
 
-def _parse_strictly(text: str, max_depth: int) -> Reading | Unreadable:
+def _parse_strictly(text: str, max_depth: int) -> JsonReading | Unreadable:
     """Parse a text without repairs; the last of repeated keys wins, and is reported."""
     # Nearly every text is parsed once. The second attempt tells a repeated key from text that is not JSON.
     unique = read_json(text, max_depth=max_depth, unique_keys=True)
     if isinstance(unique, Success):
-        return Reading(unique.unwrap())
+        return JsonReading(unique.unwrap())
     repeated = read_json(text, max_depth=max_depth)
     if isinstance(repeated, Success):
-        return Reading(repeated.unwrap(), ("ARGUMENTS_DUPLICATE_KEYS",))
+        return JsonReading(repeated.unwrap(), ("ARGUMENTS_DUPLICATE_KEYS",))
     # NaN and infinite numbers have a code, and are never repaired.
     odd = isinstance(read_json_with_non_finite(text, max_depth=max_depth), Success)
     return Unreadable(repeated.failure(), ("NON_FINITE_NUMBER",) if odd else ())
@@ -135,11 +137,11 @@ _IN_JSON = frozenset({"repeated_keys"})
 
 def _parse_by_repairs(
     text: str, max_depth: int, repairs: ArgumentRepairs, why: Unreadable
-) -> Reading | Unreadable:
+) -> JsonReading | Unreadable:
     """Remove what surrounds the JSON, step by step, until the text parses; then repair what remains."""
     codes: WarningCodes = ()
     if given := arguments_in_parameter_elements(text):
-        return Reading(given, ("ARGUMENTS_REPAIRED",))
+        return JsonReading(given, ("ARGUMENTS_REPAIRED",))
     for code, unwrap in _UNWRAPPINGS:
         changed = unwrap(text)
         if changed == text:
@@ -147,8 +149,8 @@ def _parse_by_repairs(
         text, codes = changed, (*codes, code)
         # After each step a strict parse comes first, so that a sound payload in a fence is not "repaired".
         found = _parse_strictly(text, max_depth)
-        if isinstance(found, Reading):
-            return Reading(found.tree, (*codes, *found.codes))
+        if isinstance(found, JsonReading):
+            return JsonReading(found.tree, (*codes, *found.codes))
     values, count, rest, commented = _leading_json_values(
         encodable_text(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth)
     )
@@ -170,7 +172,7 @@ def _parse_by_repairs(
         "ARGUMENTS_TRAILING_TEXT": bool(rest),
         "ARGUMENTS_DUPLICATE_KEYS": "repeated_keys" in values[0].repairs,
     }
-    return Reading(values[0].tree, (*codes, *(code for code, was in done.items() if was)))
+    return JsonReading(values[0].tree, (*codes, *(code for code, was in done.items() if was)))
 
 
 # Without a limit, a hostile text of objects that differ took 0.55 s (`benchmarks/hostile_replies.py`).
@@ -231,20 +233,20 @@ class ArgumentError:
     """What was found instead, or the parser's message."""
 
 
-Arguments: TypeAlias = JsonText | ArgumentError
+ArgumentsOrError: TypeAlias = JsonText | ArgumentError
 """Canonical text of an object, or the reason why the arguments are not one."""
 
 
 class ArgumentsRead(NamedTuple):
     """Arguments of one call: the value that was read, the original text, and the repairs."""
 
-    value: Arguments
+    value: ArgumentsOrError
     original: str
     """The text that the model wrote; for arguments that came as an object, its canonical text."""
     warnings: WarningCodes = ()
 
 
-_Parsed: TypeAlias = "tuple[Arguments, WarningCodes]"
+_Parsed: TypeAlias = "tuple[ArgumentsOrError, WarningCodes]"
 
 
 def read_arguments(raw: Json, *, max_depth: int, repairs: ArgumentRepairs = "safe") -> ArgumentsRead:
@@ -337,7 +339,7 @@ _ATTEMPTS = 64
 class Answers:
     """The JSON values of a text, of which one may be the answer."""
 
-    readings: tuple[Reading, ...]
+    readings: tuple[JsonReading, ...]
     whole: bool
     """Whether the text is that one value, and nothing else."""
     why: str = ""
@@ -351,7 +353,7 @@ def json_answers_in_text(text: str, *, max_depth: int, repairs: ArgumentRepairs)
     # A draft in the reasoning is not the answer.
     said = text if repairs == "strict" else without_thoughts(text)
     found = parse_json_with_repairs(said, max_depth=max_depth, repairs=repairs)
-    if isinstance(found, Reading):
+    if isinstance(found, JsonReading):
         inner = found if repairs == "strict" else _decode_json_string(found, max_depth, repairs)
         return Answers((inner,), whole=True)
     if repairs == "strict":
@@ -360,9 +362,9 @@ def json_answers_in_text(text: str, *, max_depth: int, repairs: ArgumentRepairs)
         parse_json_with_repairs(block["body"], max_depth=max_depth, repairs=repairs)
         for block in _CODE_BLOCK.finditer(said)
     )
-    fenced = [block for block in blocks if isinstance(block, Reading)]
+    fenced = [block for block in blocks if isinstance(block, JsonReading)]
     within = fenced or _objects_between_words(said, max_depth, repairs)
-    readings = (Reading(reading.tree, ("OUTPUT_IN_TEXT", *reading.codes)) for reading in within)
+    readings = (JsonReading(reading.tree, ("OUTPUT_IN_TEXT", *reading.codes)) for reading in within)
     return Answers(tuple(readings), whole=False, why=found.why)
 
 
@@ -372,7 +374,7 @@ def without_thoughts(text: str) -> str:
     return text if not has_think_tags(text) else text[leading_reasoning(text).end :]
 
 
-def _decode_json_string(reading: Reading, max_depth: int, repairs: ArgumentRepairs) -> Reading:
+def _decode_json_string(reading: JsonReading, max_depth: int, repairs: ArgumentRepairs) -> JsonReading:
     """The reading of JSON text inside a JSON string, if the string holds an object or a list."""
     inner, codes = reading, reading.codes
     decoded: WarningCodes = ("ARGUMENTS_DOUBLE_ENCODED",)
@@ -383,10 +385,10 @@ def _decode_json_string(reading: Reading, max_depth: int, repairs: ArgumentRepai
         if isinstance(found, Unreadable):
             return reading
         inner, codes = found, codes + decoded + found.codes
-    return Reading(inner.tree, codes) if isinstance(inner.tree, Mapping | list) else reading
+    return JsonReading(inner.tree, codes) if isinstance(inner.tree, Mapping | list) else reading
 
 
-def _objects_between_words(text: str, max_depth: int, repairs: ArgumentRepairs) -> Iterator[Reading]:
+def _objects_between_words(text: str, max_depth: int, repairs: ArgumentRepairs) -> Iterator[JsonReading]:
     """The objects between words; none behind one that cannot be read, whose parts mean nothing alone."""
     source, style = SearchedText(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth)
     at = 0
@@ -402,5 +404,5 @@ def _objects_between_words(text: str, max_depth: int, repairs: ArgumentRepairs) 
         elif "non_finite" in value.repairs:
             return
         else:
-            yield Reading(value.tree, ("ARGUMENTS_REPAIRED",) if value.repairs else ())
+            yield JsonReading(value.tree, ("ARGUMENTS_REPAIRED",) if value.repairs else ())
             at = value.end

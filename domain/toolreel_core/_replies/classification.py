@@ -183,11 +183,11 @@ def _nested_errors(error: Json) -> Iterator[Tree]:
         yield from (layer for key in _INSIDE for layer in _nested_errors(first.get(key)))
 
 
-Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]
+FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]
 
 # OpenAI's words first, then Anthropic's, Gemini's, Bedrock's and Cohere's (mozilla-ai/any-llm#1202), GLM's
 # ("sensitive"), DeepSeek's ("insufficient_system_resource") and those of local servers.
-_FINISH_WORDS: Mapping[Finish, str] = {
+_FINISH_WORDS: Mapping[FinishReason, str] = {
     "stop": "stop end_turn eos eos_token stop_sequence completed",
     "tool_calls": "tool_calls function_call tool_use",
     "length": "length max_tokens max_output_tokens model_length model_context_window_exceeded",
@@ -197,7 +197,7 @@ _FINISH_WORDS: Mapping[Finish, str] = {
     "error": """error network_error internal_error server_error insufficient_system_resource abort aborted
         cancel cancelled canceled interrupted timeout timed_out time_limit expired failed""",
 }
-_FINISH: Mapping[str, Finish] = {
+_FINISH: Mapping[str, FinishReason] = {
     word: finish for finish, words in _FINISH_WORDS.items() for word in words.split()
 }
 MALFORMED = "malformed_function_call"
@@ -210,7 +210,7 @@ OVERFLOW = "model_context_window_exceeded"
 """Anthropic's word for a reply that filled the context window, which is a ``length`` as well."""
 
 
-def finish_reason_of_word(word: Json) -> Finish:
+def finish_reason_of_word(word: Json) -> FinishReason:
     """The finish reason that a provider's word means; letter case is ignored."""
     plain = normalized_word(word)
     return "error" if MALFORMED in plain else _FINISH.get(plain, "unknown")

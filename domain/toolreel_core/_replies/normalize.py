@@ -20,7 +20,7 @@ from toolreel_core._replies.classification import (
     MALFORMED,
     OVERFLOW,
     REFUSED,
-    Finish,
+    FinishReason,
     Problem,
     ProblemCode,
     finish_reason_of_word,
@@ -51,7 +51,7 @@ from toolreel_core._tools import ToolSurface
 if TYPE_CHECKING:
     from toolreel_core._text_calls import Made, Rejection, TextCall
 
-BLANK = "\ufeff \t\r\n"
+BODY_BLANKS = "\ufeff \t\r\n"
 """Ignored before a body: a byte-order mark, and white space that keeps a connection alive."""
 
 FIELDS = ("data:", "event:", "id:", "retry:", ":")
@@ -72,7 +72,7 @@ _STREAM = "a stream of server-sent events, which is to be put together first"
 
 def is_stream(body: str) -> bool:
     """Whether a body is a stream of server-sent events."""
-    return body.lstrip(BLANK).startswith(FIELDS)
+    return body.lstrip(BODY_BLANKS).startswith(FIELDS)
 
 
 def normalize_reply(
@@ -132,7 +132,7 @@ _Parsed: TypeAlias = "tuple[Json, WarningCodes]"
 def _parse_body(body: bytes | Json) -> _Parsed | Problem:
     """The value of a body; a value is encoded first, in ASCII, which joins surrogates of two frames again."""
     if isinstance(body, bytes | str):
-        text = (body if isinstance(body, str) else body.decode("utf-8", "replace")).lstrip(BLANK)
+        text = (body if isinstance(body, str) else body.decode("utf-8", "replace")).lstrip(BODY_BLANKS)
     else:
         try:
             text = json.dumps(body)
@@ -288,7 +288,7 @@ _CODES: Mapping[Rejection, WarningCode] = {
 }
 
 
-def _separate_text_calls(said: Reply, finish: Finish, reading: _Reading) -> Reply:
+def _separate_text_calls(said: Reply, finish: FinishReason, reading: _Reading) -> Reply:
     """A message without structured calls, whose text is separated from the calls written in it."""
     content, reasoning = said.content, said.reasoning
     dialects = reading.config.dialects(offered=bool(reading.tools.known))
@@ -303,7 +303,7 @@ def _separate_text_calls(said: Reply, finish: Finish, reading: _Reading) -> Repl
 
 
 def _reply_with_text_calls(
-    content: str, reasoning: str, finish: Finish, dialects: Sequence[str], reading: _Reading
+    content: str, reasoning: str, finish: FinishReason, dialects: Sequence[str], reading: _Reading
 ) -> Reply:
     from toolreel_core._text_calls import text_calls  # noqa: PLC0415 - see above
 

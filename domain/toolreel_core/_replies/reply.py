@@ -19,7 +19,7 @@ from toolreel_core._jsontext import (
     without_non_finite_numbers,
 )
 from toolreel_core._replies.classification import (
-    Finish,
+    FinishReason,
     Problem,
     finish_reason_of_word,
     problem_from_error_field,
@@ -128,7 +128,7 @@ class Reply:
     """The visible text, unchanged; null and blank text become empty."""
     reasoning: str = ""
     """The reasoning text, from whichever field the provider uses."""
-    finish: Finish = "unknown"
+    finish: FinishReason = "unknown"
     problem: Problem | None = None
     warnings: WarningCodes = ()
     """Code of every repair that was applied; nothing is repaired silently."""

@@ -32,7 +32,7 @@ from toolreel_core._jsontext import (
     without_non_finite_numbers,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._replies.arguments import Arguments, read_arguments
+from toolreel_core._replies.arguments import ArgumentsOrError, read_arguments
 from toolreel_core._replies.warning_codes import WarningCode, WarningCodes
 from toolreel_core._settings import LoopConfig
 
@@ -311,7 +311,7 @@ class ToolCall:
     id: str
     """The provider's id, or ``call_<turn>_<number>`` if it sent none; unique in its message."""
     name: str
-    arguments: Arguments
+    arguments: ArgumentsOrError
     original: str
     """The arguments as the model wrote them."""
     provenance: str = "structured"

@@ -42,7 +42,7 @@ UNREPAIRED: frozenset[WarningCode] = frozenset({
 # fmt: on
 """Codes of what was noticed and left as it was, or skipped."""
 
-WORDS: Mapping[WarningCode, str] = {
+WARNING_SENTENCES: Mapping[WarningCode, str] = {
     "COMPLETION_NESTED": "The completion was nested in another object; it was read from there.",
     "CHOICES_NOT_LIST": "The choices were an object instead of a list; its first choice was read.",
     "MULTIPLE_CHOICES": "There was more than one choice; one was read, and the calls that it announces.",

@@ -18,7 +18,7 @@ from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.chat_events import ChatEvents, choices_of, delta_in_choice, normalized_deltas
 from toolreel_core._replies.classification import STREAM_CUT
 from toolreel_core._replies.event_assembly import Delta, Deltas, ReadAsChat
-from toolreel_core._replies.normalize import BLANK, FIELDS, is_stream
+from toolreel_core._replies.normalize import BODY_BLANKS, FIELDS, is_stream
 from toolreel_core._replies.other_forms import (
     MessageEvents,
     ResponseEvents,
@@ -241,7 +241,7 @@ class Stream:
         if self.done or self.streamed is False:
             return self, ()
         if self.streamed is None:
-            opening = (self.opening + text).lstrip(BLANK)
+            opening = (self.opening + text).lstrip(BODY_BLANKS)
             if opening.startswith(FIELDS):
                 return replace(self, streamed=True, opening="").feed(opening)
             may_be = any(name.startswith(opening) for name in FIELDS)

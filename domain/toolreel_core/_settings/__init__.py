@@ -20,7 +20,7 @@ from toolreel_core._settings.loop_config import (
 )
 from toolreel_core._settings.provider_support import (
     API_PREFIX,
-    KEPT,
+    KEPT_FIELDS,
     KEPT_IN,
     MESSAGES_BLOCKS,
     PART_SETTINGS,

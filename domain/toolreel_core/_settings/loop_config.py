@@ -17,7 +17,7 @@ from toolreel_core._config_checks import (
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import MAX_DEPTH, ArgumentRepairs
 from toolreel_core._settings.costs import estimator
-from toolreel_core._settings.transforms import KINDS, transform
+from toolreel_core._settings.transforms import TRANSFORM_KINDS, transform
 from toolreel_core._text_calls import DIALECTS, MARKED
 
 ToolUseMode: TypeAlias = Literal["relaxed", "enforced", "disabled"]
@@ -200,7 +200,7 @@ class LoopConfig(Settings):
             if name not in DIALECTS:
                 raise ConfigError(f"text_dialects: {unknown_name_message('dialect', name, DIALECTS)}")
         check_registered("estimator", (self.estimator,), estimator)
-        for kind in KINDS:
+        for kind in TRANSFORM_KINDS:
             key = f"{kind}_transforms"
             check_registered(key, getattr(self, key), partial(transform, kind))
 

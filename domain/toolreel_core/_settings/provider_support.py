@@ -23,7 +23,7 @@ MESSAGES_BLOCKS = "messages_blocks"
 """Keys of a message's extras: the items or blocks of a reply that have to go back, in the form that they
 came in. A server that speaks another form gets none of them."""
 
-KEPT: frozenset[str] = frozenset({RESPONSES_ITEMS, MESSAGES_BLOCKS})
+KEPT_FIELDS: frozenset[str] = frozenset({RESPONSES_ITEMS, MESSAGES_BLOCKS})
 KEPT_IN: Mapping[WireForm, str] = {
     "chat_completions": "",
     "responses": RESPONSES_ITEMS,

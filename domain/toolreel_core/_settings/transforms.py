@@ -31,9 +31,9 @@ TransformKind: TypeAlias = Literal["message", "tool", "response", "tool_call", "
 """What a transform is applied to: a message in its wire form, an entry of ``tools``, the body of a response,
 an entry of a reply's ``tool_calls``, or the envelope of a result."""
 
-KINDS: tuple[TransformKind, ...] = get_args(TransformKind)
+TRANSFORM_KINDS: tuple[TransformKind, ...] = get_args(TransformKind)
 
-Change: TypeAlias = Callable[[Tree], Tree]
+TreeChange: TypeAlias = Callable[[Tree], Tree]
 """A pure function of any tree; it must not change its argument."""
 
 
@@ -45,7 +45,7 @@ class Transform(NamedTuple):
     kind: TransformKind
     about: str
     """One sentence: what it does, and for which servers or models."""
-    apply: Change
+    apply: TreeChange
 
 
 class Applied(NamedTuple):
@@ -54,11 +54,13 @@ class Applied(NamedTuple):
     """The names of the transforms that changed something, in order."""
 
 
-_REGISTRY: Mapping[str, Registry[Transform]] = {kind: Registry(f"{kind} transform") for kind in KINDS}
+_REGISTRY: Mapping[str, Registry[Transform]] = {
+    kind: Registry(f"{kind} transform") for kind in TRANSFORM_KINDS
+}
 """The built-in transforms, and those that users register."""
 
 
-def register_transform(kind: TransformKind, name: str, *, about: str) -> Callable[[Change], Change]:
+def register_transform(kind: TransformKind, name: str, *, about: str) -> Callable[[TreeChange], TreeChange]:
     """Register a transform, as a decorator, before you make or load a plan that names it.
 
     ::
@@ -73,7 +75,7 @@ def register_transform(kind: TransformKind, name: str, *, about: str) -> Callabl
     if not about.strip():
         raise ConfigError(f"transform {name!r}: about is empty; say in a sentence what it does")
 
-    def registered(change: Change) -> Change:
+    def registered(change: TreeChange) -> TreeChange:
         found.add(name, Transform(name, kind, about, change))
         return change
 
@@ -337,14 +339,14 @@ def _strip_strict_in(schema: Json) -> Json:
     return strip_strict(schema) if isinstance(schema, Mapping) else schema
 
 
-def _with_changed_parameters(tool: Tree, change: Change) -> Tree:
+def _with_changed_parameters(tool: Tree, change: TreeChange) -> Tree:
     parameters = tree_at(tool, "function").get("parameters")
     if not isinstance(parameters, Mapping):
         return tool
     return _with_changed_function(tool, lambda function: {**function, "parameters": change(parameters)})
 
 
-def _with_changed_function(tool: Tree, change: Change) -> Tree:
+def _with_changed_function(tool: Tree, change: TreeChange) -> Tree:
     function = tool.get("function")
     return {**tool, "function": change(function)} if isinstance(function, Mapping) else tool
 

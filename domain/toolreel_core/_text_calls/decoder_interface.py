@@ -80,7 +80,7 @@ Made: TypeAlias = Callable[[str, Mapping[str, Json]], bool]
 """Whether a call of this name with these arguments was made, so that a text may report it."""
 
 # As for structured calls, where `max_argument_depth` is 64 by default.
-MAX_DEPTH = 64
+MAX_VALUE_DEPTH = 64
 
 Rejection: TypeAlias = Literal[
     "malformed", "truncated", "builtin_recipient", "fabricated_result", "quotation", "mentioned", "too_large"
@@ -98,7 +98,7 @@ class TextCall:
     """The id written by the model, which some templates need back; empty if another call has it."""
 
 
-Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
+RegionKind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
 
 _REJECTIONS: Mapping[str, str] = {
     "malformed": "looks like a call, but cannot be read as one",
@@ -120,7 +120,7 @@ _TEXTS: Mapping[str, str] = {
 class Span:
     start: int
     end: int
-    kind: Kind
+    kind: RegionKind
     about: str = ""
     """Names and dialects of calls, or the reason of a rejection."""
 
@@ -177,7 +177,7 @@ def text_call_if_valid(
     if not name or arguments is None:
         return None
     try:
-        sound = read_json(canonical(arguments), max_depth=MAX_DEPTH).map(canonical).value_or(None)
+        sound = read_json(canonical(arguments), max_depth=MAX_VALUE_DEPTH).map(canonical).value_or(None)
     except (ValueError, RecursionError):
         return None
     if sound is None:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from toolreel_core._jsontext import Json, as_tree, end_of_match, parse, tree_at
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
-    MAX_DEPTH,
+    MAX_VALUE_DEPTH,
     Reading,
     Source,
     rejected_reading,
@@ -24,7 +24,7 @@ from toolreel_core._text_calls.decoder_interface import (
 )
 from toolreel_core._text_calls.payloads import (
     Block,
-    Pair,
+    ParameterRead,
     Tags,
     call_after_parameters,
     call_with_given_name,
@@ -135,7 +135,7 @@ def _read_parameters(
 
 def _read_parameter(
     source: Source, at: int, name: str, given: Mapping[str, Json], tags: Tags
-) -> Pair | Reading | None:
+) -> ParameterRead | Reading | None:
     opening = tags.parameter.match(source.text, at)
     if opening is None:
         return None
@@ -443,7 +443,7 @@ def minimax_m3_call(source: Source, start: int, _end: int) -> Reading | None:
     # Without `additionalProperties`, an element that is not a parameter would be typed by its looks.
     schema: Json = {"properties": parameters, "additionalProperties": False}
     stray: list[str] = []
-    inside = _element_content(source, opening.end(), "invoke", schema, MAX_DEPTH, stray)
+    inside = _element_content(source, opening.end(), "invoke", schema, MAX_VALUE_DEPTH, stray)
     if inside is None:
         # Tags that do not match show no end: a call behind them may be a part of a value.
         closed = not source.cut and source.find("]<]minimax[>[</invoke>", opening.end()) >= 0

@@ -58,8 +58,8 @@ from toolreel_core._text_calls.payloads import (
     enveloped_calls,
     marked_calls,
 )
-from toolreel_core._text_calls.quotations import OPENERS as THOUGHTS
 from toolreel_core._text_calls.quotations import QUOTATION_OPENERS as QUOTATIONS
+from toolreel_core._text_calls.quotations import THOUGHT_OPENERS
 from toolreel_core._text_calls.surroundings import lead_in_kind
 
 
@@ -277,7 +277,7 @@ _RESULT = (
 # Tokens and wrappers come last, because `WRAPPER` matches openers, too.
 _MARKERS = {
     **QUOTATIONS,
-    "think": THOUGHTS,
+    "think": THOUGHT_OPENERS,
     "result": _RESULT,
     **{key: opener.pattern for key, opener in OPENERS.items()},
     "special": SPECIAL.pattern,

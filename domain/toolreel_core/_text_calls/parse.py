@@ -14,10 +14,10 @@ from dataclasses import replace
 from toolreel_core._jsontext import Json, as_tree, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
-    Kind,
     Made,
     Offered,
     Reading,
+    RegionKind,
     Rejection,
     Source,
     Span,
@@ -72,7 +72,7 @@ _LABEL = 200
 _CLOSER = lazy_pattern(
     rf"\s*+(?:</[^<>\s]{{1,60}}>|<\|[^<>\s]{{0,60}}end\|>|{SPECIAL.pattern})", re.IGNORECASE
 )
-_REMOVED: Sequence[tuple[re.Pattern[str], Kind]] = ((WRAPPER, "wrapper"), (SPECIAL, "special"))
+_REMOVED: Sequence[tuple[re.Pattern[str], RegionKind]] = ((WRAPPER, "wrapper"), (SPECIAL, "special"))
 _NOT_OFFERED = frozenset({"quotation", "fabricated_result"})
 """Reasons for which nothing is an unread call of the model."""
 
@@ -219,7 +219,7 @@ class Scan:
             self._head, self._before = start, last.end if last else 0
 
     def _add_span(
-        self, start: int, end: int, kind: Kind, rejected: Sequence[Rejection] = (), about: str = ""
+        self, start: int, end: int, kind: RegionKind, rejected: Sequence[Rejection] = (), about: str = ""
     ) -> None:
         self._begin_group(start)
         self.spans.append(Span(start, end, kind, about or "".join(rejected[-1:])))

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from toolreel_core._jsontext import (
     BLANK,
-    WORDS,
+    LITERALS,
     Flaw,
     Json,
     SearchedText,
@@ -258,7 +258,7 @@ _INTEGER = lazy_pattern(r"[-+]?\d{1,4300}")
 _NUMBER = lazy_pattern(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
 """A number, with bounded lengths: a longer one stays a text."""
 # In any letter case, since no quotes tell text from words here.
-_WORDS = {word.lower(): value for word, (value, repair) in WORDS.items() if repair in {None, "words"}}
+_WORDS = {word.lower(): value for word, (value, repair) in LITERALS.items() if repair in {None, "words"}}
 _TREES = frozenset({"null", "object", "array"})
 
 
@@ -339,7 +339,7 @@ def name_in_tag(opening: re.Match[str]) -> str:
     return unescape(name)
 
 
-Pair: TypeAlias = "tuple[str, Json, int, bool]"
+ParameterRead: TypeAlias = "tuple[str, Json, int, bool]"
 """A key, its value, their end, and whether the closing tag of the value is there."""
 
 

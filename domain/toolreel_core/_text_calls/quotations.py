@@ -308,7 +308,7 @@ _LEAD = (
 )
 # K2-Horizon also writes `<ifm|think_fast>` and `<ifm|think_faster>`.
 _THINK_TAG = r"(?:(?:seed:|mm:|ifm\||longcat_)?think(?:ing|_fast|_faster)?(?::[^<>\s]{1,40})?|scratch_pad)>"
-OPENERS = (
+THOUGHT_OPENERS = (
     rf"<{_THINK_TAG}|\[THINK\]|<\|START_THINKING\|>|<\|channel>thought\b|<\|inner_prefix\|>|<\|think\|>"
     r"|<\|plamo:begin_think:plamo\|>"
 )
@@ -328,8 +328,8 @@ _PAIRS = {
     "<｜tool▁output▁begin｜>": "<｜tool▁output▁end｜>",
 }
 """Openers of reasoning and of results whose closer is not a closing tag with their name."""
-# Kimi K3's is not in `OPENERS`, because within a text `xtml_channel` reads it.
-_ANY_OPENER = lazy_pattern(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
+# Kimi K3's is not in `THOUGHT_OPENERS`, because within a text `xtml_channel` reads it.
+_ANY_OPENER = lazy_pattern(rf"{THOUGHT_OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
 """An opener, also of the families whose text is not a tag."""
 THOUGHT_BEGIN = lazy_pattern(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
 """An opener at the head of a text, with what templates write before it."""

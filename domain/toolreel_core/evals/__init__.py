@@ -45,8 +45,8 @@ gate
 
 from toolreel_core.evals._plan.configuration import (
     STRATEGIES,
+    ChangedKey,
     Configuration,
-    Key,
     Strategy,
     changed_keys_between,
     configuration_for,
@@ -81,25 +81,25 @@ from toolreel_core.evals._plan.gates import (
     gates_of,
     parse_gate_option,
 )
-from toolreel_core.evals._plan.keys import SETTINGS, Setting
+from toolreel_core.evals._plan.keys import SETTINGS, PlanKey
 from toolreel_core.evals._plan.options import (
     SIZES,
     Budget,
-    Endpoint,
+    EvalEndpoint,
     Options,
     environment_options,
     merge_layers,
     read_prices,
 )
 from toolreel_core.evals._records import (
-    VERSION,
+    RECORDS_VERSION,
     Attempt,
+    ObservedResult,
     Record,
     SentRequest,
-    Tally,
-    ToolResult,
     Trial,
     TrialOutcome,
+    TrialTally,
     accepted_void_runs_sentence,
     count_repeated_replies,
     incompleteness_sentence,
@@ -131,19 +131,19 @@ from toolreel_core.evals._scenarios.claims import (
 from toolreel_core.evals._scenarios.draws import draw_values, escape_braces, fill_placeholders
 from toolreel_core.evals._scenarios.forms import parameters_schema
 from toolreel_core.evals._scenarios.scenario import (
-    KINDS,
     PACK,
+    SCRIPT_KINDS,
     Case,
     Check,
     Evidence,
-    Kind,
-    Line,
     ObservedCall,
     ObservedTurn,
     Scenario,
     ScenarioScripts,
     Script,
-    Sent,
+    ScriptKind,
+    ScriptLine,
+    SentExchange,
     call,
     calls_in,
     evidence_of,
@@ -155,7 +155,7 @@ from toolreel_core.evals._scenarios.scenario import (
 from toolreel_core.evals._scenarios.scenario_file import check_scenario_name, read_answers, scenario_of
 from toolreel_core.evals._scenarios.world import (
     TableWorld,
-    Workspace,
+    WorkspaceWorld,
     World,
     failure,
     has_arguments,
@@ -190,8 +190,8 @@ __all__ = [
     "Cell",
     "Check",
     "Configuration",
-    "Endpoint",
     "Estimate",
+    "EvalEndpoint",
     "EvalPlan",
     "Evidence",
     "Gate",
@@ -206,10 +206,10 @@ __all__ = [
     "SentRequest",
     "Strategy",
     "TableWorld",
-    "Tally",
     "Trial",
+    "TrialTally",
     "Verdict",
-    "Workspace",
+    "WorkspaceWorld",
     "World",
     "call",
     "checks_of",

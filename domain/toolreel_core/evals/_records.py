@@ -30,7 +30,7 @@ from toolreel_core.evals._plan.eval_plan import Cell
 from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._verdicts import Result, Verdict
 
-VERSION = 1
+RECORDS_VERSION = 1
 """Version of the format of headers and records."""
 
 
@@ -57,7 +57,7 @@ class SentRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult:
+class ObservedResult:
     name: str
     arguments: JsonText
     output: str
@@ -72,7 +72,7 @@ class Attempt:
     asked: tuple[SentRequest, ...]
     base_url: str = ""
     """Where its requests went, without credentials; empty of a script."""
-    results: tuple[ToolResult, ...] = ()
+    results: tuple[ObservedResult, ...] = ()
     """Of the scenario's real tools, in order."""
 
 
@@ -112,7 +112,7 @@ class Record:
 
 
 _PARTS = {"cell": Cell, "verdict": Verdict}
-_LISTS = {"attempts": Attempt, "asked": SentRequest, "results": ToolResult}
+_LISTS = {"attempts": Attempt, "asked": SentRequest, "results": ObservedResult}
 _TEXTS = ("configuration", "world", "error_body")
 """Fields that are JSON text in memory, and trees in the file."""
 
@@ -125,7 +125,7 @@ def record_line(record: Record) -> JsonText:
 def record_tree(record: Record) -> Tree:
     tree = as_tree(_flatten(encode(record)))
     texts = {name: parse(JsonText(str(tree[name]))) for name in _TEXTS if name in tree}
-    return {"record": VERSION, **tree, **texts}
+    return {"record": RECORDS_VERSION, **tree, **texts}
 
 
 def _flatten(stored: Json) -> Json:
@@ -153,8 +153,8 @@ def record_of(line: str, place: str = "record") -> Record:
         case CodecError() as error:
             raise error
         case Mapping() as tree:
-            if (version := tree.get("record")) != VERSION:
-                what = f"of version {canonical(version)[:80]}; this toolreel reads version {VERSION}"
+            if (version := tree.get("record")) != RECORDS_VERSION:
+                what = f"of version {canonical(version)[:80]}; this toolreel reads version {RECORDS_VERSION}"
                 raise CodecError(f"{place}: {what}")
             texts = {name: canonical(tree[name]) for name in _TEXTS if name in tree}
             own = {name: value for name, value in tree.items() if name != "record"}
@@ -322,7 +322,7 @@ def _trial_of(record: Record, options: Options, *, control: bool) -> Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class TrialTally:
     """What a group of trials comes to.
 
     A run is *ok* if it passed, exercised or not, as the reference harness counts; it is *valid* if it is
@@ -333,7 +333,7 @@ class Tally:
     outcomes: Mapping[TrialOutcome, int]
 
     @classmethod
-    def of(cls, trials: Iterable[Trial]) -> Tally:
+    def of(cls, trials: Iterable[Trial]) -> TrialTally:
         """The tally of some trials; the missing ones are no runs."""
         rows = tuple(trials)
         return cls(rows, Counter(one.outcome for one in rows))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._internal import CassetteError, SecretFound, VaryError
-from toolreel.cassette import Header, Session, StoredResponse, Vary, header_of
+from toolreel.cassette import Session, SessionHeader, StoredResponse, Vary, header_of
 
 NOW = datetime(2026, 11, 22, 14, 3, tzinfo=UTC)
 URL = "https://a.test/v1/chat/completions"
@@ -24,13 +24,13 @@ def saved(path: Path) -> Session:
 @pytest.mark.parametrize(
     "header",
     [
-        Header(),
-        Header(vary=(Vary(at="/user"), Vary(at="/a", pattern="1+", becomes="'#: ?\n"))),
-        Header(now=NOW, seed=0),
-        Header(now=NOW.astimezone(timezone(timedelta(hours=2))), seed=2**32),
+        SessionHeader(),
+        SessionHeader(vary=(Vary(at="/user"), Vary(at="/a", pattern="1+", becomes="'#: ?\n"))),
+        SessionHeader(now=NOW, seed=0),
+        SessionHeader(now=NOW.astimezone(timezone(timedelta(hours=2))), seed=2**32),
     ],
 )
-def test_a_header_is_stored_and_only_what_it_has(header: Header) -> None:
+def test_a_header_is_stored_and_only_what_it_has(header: SessionHeader) -> None:
     assert header_of(header.as_mapping) == header
     assert header.as_mapping.keys() == {
         key for key in ("vary", "now", "seed") if getattr(header, key) not in {(), None}

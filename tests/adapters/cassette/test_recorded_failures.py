@@ -15,7 +15,7 @@ from tests.patience import NEVER
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, nobody_listens, serving, streaming
 from toolreel._internal import CassetteError, SecretFound
-from toolreel.cassette import KINDS, Session, use_cassette
+from toolreel.cassette import ERROR_KINDS, Session, use_cassette
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 PATIENCE = 1.0
@@ -97,7 +97,7 @@ def test_the_kinds_are_httpxs_own() -> None:
             if narrower.__module__ == "httpx":
                 yield from under(narrower)
 
-    assert sorted(under(httpx.TransportError)) == [*KINDS]
+    assert sorted(under(httpx.TransportError)) == [*ERROR_KINDS]
 
 
 @each

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.adapters.cassette.test_yaml import TEXT, TREE
 from toolreel._internal import CassetteError
-from toolreel.cassette import Exchange, Header, StoredResponse, dump_yaml, parse_cassette, serialize
+from toolreel.cassette import Exchange, SessionHeader, StoredResponse, dump_yaml, parse_cassette, serialize
 from toolreel.cassette import _serializer as cassette_format
 from toolreel_core._jsontext import Json, canonical
 
@@ -28,7 +28,7 @@ def exchange(request: str | bytes, response: str | bytes = "") -> Exchange:
 
 
 def cassette(*exchanges: Exchange) -> str:
-    return serialize(Header(), exchanges)
+    return serialize(SessionHeader(), exchanges)
 
 
 def stored(text: str) -> list[tuple[bytes, bytes]]:

@@ -40,7 +40,7 @@ from toolreel import (
     stream_on,
     tool,
 )
-from toolreel._driver import STOPPED
+from toolreel._driver import STREAM_CLOSED
 from toolreel.http import HttpEndpoint
 from toolreel.journals import MemoryJournal, parse_journal
 from toolreel.ports import AsyncEndpoint, Endpoint, InstantClock
@@ -217,7 +217,7 @@ def test_a_reader_may_stop_after_any_event(read: Reader, pace: int, tmp_path: Pa
         lines = journal.text.splitlines()
         events = [record.event for record in parse_journal(journal.text).records]
         if lines != whole:
-            assert events[-1] == CancelRequested(STOPPED)
+            assert events[-1] == CancelRequested(STREAM_CLOSED)
             assert lines[:-1] == whole[: len(lines) - 1]
         assert isinstance(fold(PLAN, events).state.phase, Settled)
     gc.collect()
@@ -275,7 +275,7 @@ def test_an_error_of_the_reader_cancels_the_run_and_one_of_the_run_does_not() ->
     with pytest.raises(ZeroDivisionError):
         read()
     gc.collect()
-    assert parse_journal(journal.text).records[-1].event == CancelRequested(STOPPED)
+    assert parse_journal(journal.text).records[-1].event == CancelRequested(STREAM_CLOSED)
     journal = MemoryJournal(plan)
     with pytest.raises(ReplayMismatch):
         list(stream(plan, Ports(ScriptedEndpoint([]), PythonTools()), journal=journal))
@@ -292,7 +292,7 @@ def test_ctrl_c_while_a_tool_runs_cancels_the_run() -> None:
     journal = MemoryJournal(plan)
     with pytest.raises(KeyboardInterrupt):
         list(stream(plan, Ports(ScriptedEndpoint([calling(("stopped", {}))]), tools), journal=journal))
-    assert parse_journal(journal.text).records[-1].event == CancelRequested(STOPPED)
+    assert parse_journal(journal.text).records[-1].event == CancelRequested(STREAM_CLOSED)
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
@@ -317,7 +317,7 @@ def test_a_cancelled_task_cancels_the_run(backend: str) -> None:
                     pass
 
     anyio.run(reading, backend=backend)
-    assert parse_journal(journal.text).records[-1].event == CancelRequested(STOPPED)
+    assert parse_journal(journal.text).records[-1].event == CancelRequested(STREAM_CLOSED)
 
 
 def test_a_journal_that_cannot_take_the_cancellation_says_so() -> None:

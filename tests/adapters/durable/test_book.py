@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.durable import Written, journal_text
+from toolreel.durable import StoredStep, journal_text
 
 
 def line(number: int, blobs: int = 0) -> list[str]:
@@ -25,7 +25,7 @@ def test_events_are_in_order_up_to_the_first_that_is_missing(
     stored: tuple[list[int], list[int], set[int]],
 ) -> None:
     blobs, order, missing = stored
-    steps = [Written(heard=0, lines=line(n, blobs[n - 1])) for n in order if n not in missing]
+    steps = [StoredStep(heard=0, lines=line(n, blobs[n - 1])) for n in order if n not in missing]
     reached = 0
     for n in order:
         reached += n not in missing and n == reached + 1

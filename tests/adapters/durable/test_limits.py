@@ -26,12 +26,12 @@ from toolreel.durable import (
     GRANTED,
     TICKETS,
     AsyncLimitedEndpoint,
-    Estimate,
     Ledger,
     LimitedEndpoint,
     Limits,
+    QueueTurn,
+    RequestEstimate,
     Started,
-    Turn,
     limited,
     seconds_until_within_limits,
 )
@@ -41,7 +41,7 @@ from toolreel_core._jsontext import canonical
 from toolreel_core._plan import RequestOptions
 from toolreel_core._protocol import ReplyReceived, RequestFailed, TransportFailed
 
-LITTLE = Estimate(10, 0.0)
+LITTLE = RequestEstimate(10, 0.0)
 LONG = 3_600.0
 """Seconds of a window that no test outlasts."""
 WINDOW = 5.0
@@ -141,7 +141,7 @@ def test_three_processes_never_start_more_requests_in_a_window(shared: str) -> N
 # the ledger
 
 
-def joined(ledger: Ledger, estimate: Estimate) -> int:
+def joined(ledger: Ledger, estimate: RequestEstimate) -> int:
     """A ticket at the end of the queue, as one has it who has not asked yet."""
     ticket, turn = ledger.poll_ticket(None, estimate)
     if turn == GRANTED:
@@ -149,16 +149,16 @@ def joined(ledger: Ledger, estimate: Estimate) -> int:
     return ticket
 
 
-def turn_of(ledger: Ledger, ticket: int) -> Turn:
+def turn_of(ledger: Ledger, ticket: int) -> QueueTurn:
     return ledger.poll_ticket(ticket, LITTLE)[1]
 
 
 def test_turns_come_in_the_order_of_the_tickets(shared: str) -> None:
     one, other = ledger_of(within(shared, requests=2)), ledger_of(within(shared, requests=2))
     first, second, third = joined(one, LITTLE), joined(other, LITTLE), joined(one, LITTLE)
-    assert turn_of(other, second) == Turn(0.0, is_next=False)
+    assert turn_of(other, second) == QueueTurn(0.0, is_next=False)
     assert turn_of(one, first) == GRANTED
-    assert turn_of(one, third) == Turn(0.0, is_next=False)
+    assert turn_of(one, third) == QueueTurn(0.0, is_next=False)
     assert turn_of(other, second) == GRANTED
     turn = turn_of(one, third)
     assert (turn.is_next, turn.seconds > LONG / 2) == (True, True)
@@ -189,7 +189,7 @@ def test_a_turn_that_came_too_late_is_given_back_and_does_not_count(shared: str)
     late, next_ = joined(ledger, LITTLE), joined(ledger, LITTLE)
     assert turn_of(ledger, late) == GRANTED
     ledger.give_turn_back(late)
-    assert turn_of(ledger, next_) == Turn(0.0, is_next=False)
+    assert turn_of(ledger, next_) == QueueTurn(0.0, is_next=False)
     assert turn_of(ledger, late) == GRANTED
 
 
@@ -202,7 +202,7 @@ def test_a_reply_is_estimated_at_the_limit_of_its_request(key: str) -> None:
 
 def test_tokens_are_reserved_by_the_estimate_and_settled_by_usage(shared: str) -> None:
     ledger = ledger_of(within(shared, tokens=100))
-    first, second = joined(ledger, Estimate(90, 0.0)), joined(ledger, Estimate(90, 0.0))
+    first, second = joined(ledger, RequestEstimate(90, 0.0)), joined(ledger, RequestEstimate(90, 0.0))
     assert turn_of(ledger, first) == GRANTED
     assert turn_of(ledger, second) != GRANTED
     ledger.settle_request(first, 10, None)
@@ -214,7 +214,7 @@ def test_tokens_are_reserved_by_the_estimate_and_settled_by_usage(shared: str) -
 
 def test_a_request_that_no_window_holds_is_refused(shared: str) -> None:
     ledger = ledger_of(within(shared, tokens=100))
-    _, turn = ledger.poll_ticket(None, Estimate(101, 0.0))
+    _, turn = ledger.poll_ticket(None, RequestEstimate(101, 0.0))
     assert turn.refusal.startswith(
         "the request is estimated at 101 tokens, and the account 'a' takes 100 in 3600 s"
     )
@@ -238,7 +238,7 @@ def spent_in(ledger: Ledger) -> object:
 
 def test_costs_are_capped_over_all_processes(shared: str) -> None:
     one, other = ledger_of(within(shared, max_cost=1)), ledger_of(within(shared, max_cost=1))
-    first, second = joined(one, Estimate(10, 0.6)), joined(other, Estimate(10, 0.6))
+    first, second = joined(one, RequestEstimate(10, 0.6)), joined(other, RequestEstimate(10, 0.6))
     assert turn_of(one, first) == GRANTED
     refused = turn_of(other, second)
     assert refused.refusal == (
@@ -247,7 +247,7 @@ def test_costs_are_capped_over_all_processes(shared: str) -> None:
     one.settle_request(first, 10, 0.2)
     one.settle_request(first, 10, 0.2)  # once is enough
     assert spent_in(one) == 0.2
-    again = joined(other, Estimate(10, 0.6))
+    again = joined(other, RequestEstimate(10, 0.6))
     assert turn_of(other, again) == GRANTED
     other.settle_request(again, None, None)
     assert spent_in(other) == pytest.approx(0.8)
@@ -255,7 +255,7 @@ def test_costs_are_capped_over_all_processes(shared: str) -> None:
 
 def test_what_no_window_counts_any_more_is_removed(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=9, max_cost=9))
-    settled, lost = joined(ledger, LITTLE), joined(ledger, Estimate(10, 0.5))
+    settled, lost = joined(ledger, LITTLE), joined(ledger, RequestEstimate(10, 0.5))
     assert (turn_of(ledger, settled), turn_of(ledger, lost)) == (GRANTED, GRANTED)
     ledger.settle_request(settled, 5, 0.25)
     with ledger.engine.begin() as connection:

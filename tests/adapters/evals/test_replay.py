@@ -19,7 +19,7 @@ from tests.evals.evaluations import plan_at, quoting, verdicts, written_out
 from tests.evals.provider import provider
 from toolreel._cli import eval_command
 from toolreel.evals import Results, evaluate, promoted_verdict
-from toolreel_core.evals import Kind
+from toolreel_core.evals import ScriptKind
 
 
 def said(*arguments: object) -> Result:
@@ -55,7 +55,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     def recorded(
         *,
         worded: Callable[[dict[str, Any]], dict[str, Any]] = dict,
-        kinds: tuple[Kind, ...] = ("good",),
+        kinds: tuple[ScriptKind, ...] = ("good",),
         **axes: Any,  # noqa: ANN401 - of a plan
     ) -> Path:
         folder = tmp_path_factory.mktemp("results")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from toolreel.evals import (
-    Difference,
     PairedCell,
     Rate,
+    RateDifference,
     detectable_difference,
     holm,
     mean_bounds,
@@ -153,7 +153,7 @@ def scenarios(*pairs: tuple[int, int, int, int]) -> list[PairedCell]:
     return [PairedCell(f"scenario {at}", "model", *each) for at, each in enumerate(pairs)]
 
 
-def compared(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference:
+def compared(cells: Iterable[PairedCell], about: About = SAMPLE) -> RateDifference:
     found = paired_rate_difference(cells, about)
     assert found
     return found

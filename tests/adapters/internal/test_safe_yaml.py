@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.adapters.cassette.test_yaml import TREE
-from toolreel._internal import TAG, Rules, YamlError, read_tree
+from toolreel._internal import TAG, YamlError, YamlRules, read_tree
 from toolreel._internal import safe_yaml as yaml_reading
 from toolreel.cassette import load_yaml
 
-TEXTS = Rules(plain=str, tags={}, max_depth=4, max_size=100)
-NUMBERS = Rules(
+TEXTS = YamlRules(plain=str, tags={}, max_depth=4, max_size=100)
+NUMBERS = YamlRules(
     plain=lambda text: int(text) if text.isdecimal() else text,
     tags={"!": str, f"{TAG}int": int},
     max_depth=4,
@@ -29,7 +29,7 @@ def each_parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(yaml_reading, "_Loader", request.param)
 
 
-def refusal(text: str, rules: Rules) -> str:
+def refusal(text: str, rules: YamlRules) -> str:
     with pytest.raises(YamlError) as caught:
         read_tree(text, rules)
     assert (
@@ -98,5 +98,5 @@ def test_tags_are_those_of_the_rules() -> None:
         (f"{'k' * 41}: 1\n{'k' * 41}: 1", TEXTS, f"line 2, column 1: the key '{'k' * 40}…' stands twice"),
     ],
 )
-def test_what_breaks_the_rules_is_refused_with_its_place(text: str, rules: Rules, why: str) -> None:
+def test_what_breaks_the_rules_is_refused_with_its_place(text: str, rules: YamlRules, why: str) -> None:
     assert why in refusal(text, rules)

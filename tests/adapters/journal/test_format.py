@@ -15,7 +15,14 @@ from toolreel._journal import FileJournal, MemoryJournal, parse_journal, read_jo
 from toolreel_core._jsontext import canonical
 from toolreel_core._loop import start
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import VERSION, CancelRequested, Event, ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._protocol import (
+    CODEC_VERSION,
+    CancelRequested,
+    Event,
+    ReplyReceived,
+    RequestFailed,
+    SendRequest,
+)
 
 KEY = "sk-" + "Zx81" * 8
 HELLO = ReplyReceived(1, 200, '{"choices":[]}')
@@ -157,9 +164,9 @@ DAMAGED: dict[str, tuple[str, str]] = {
     "no header": ("{}\n", NO_HEADER),
     **{
         f"version {found}": (
-            replacing(0, f'"toolreel_journal":{VERSION}', f'"toolreel_journal":{found}'),
-            f"j, line 1: a journal of version {json.loads(found)!r}; this toolreel reads version {VERSION}: "
-            "record it again",
+            replacing(0, f'"toolreel_journal":{CODEC_VERSION}', f'"toolreel_journal":{found}'),
+            f"j, line 1: a journal of version {json.loads(found)!r}; this toolreel reads version "
+            f"{CODEC_VERSION}: record it again",
         )
         for found in ("2", "true")
     },

@@ -12,7 +12,7 @@ from tests.servers.chat_server import replying, serving
 from toolreel import Plan, Ports, PythonTools, run
 from toolreel._driver import InstantClock
 from toolreel.http import HttpEndpoint
-from toolreel.otel import VARIABLE, captures_content, instrument
+from toolreel.otel import CONTENT_VARIABLE, captures_content, instrument
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import ConfigError, LoopConfig
 
@@ -90,12 +90,12 @@ def test_secrets_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     [("", False), ("NO_CONTENT", False), ("false", False), ("true", True), ("SPAN_ONLY", True)],
 )
 def test_the_variable_of_the_conventions_decides(value: str, captured: bool) -> None:
-    assert captures_content(None, {VARIABLE: value}) == captured
-    assert captures_content(False, {VARIABLE: value}) is False
-    assert captures_content(True, {VARIABLE: value}) is True
+    assert captures_content(None, {CONTENT_VARIABLE: value}) == captured
+    assert captures_content(False, {CONTENT_VARIABLE: value}) is False
+    assert captures_content(True, {CONTENT_VARIABLE: value}) is True
 
 
 def test_another_value_of_the_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "yes")
+    monkeypatch.setenv(CONTENT_VARIABLE, "yes")
     with pytest.raises(ConfigError, match="expected NO_CONTENT or SPAN_ONLY, got 'yes'"):
         instrument()

@@ -18,7 +18,7 @@ from tests.adapters.proxy.test_chat import ASKED, saying
 from tests.servers.chat_server import serving
 from tests.servers.proxy_server import ProxyServer, proxying, served
 from toolreel._internal import listening_socket
-from toolreel.proxy import Limits, ProxySettings, Route, proxy_app
+from toolreel.proxy import ProxyLimits, ProxySettings, Route, proxy_app
 from toolreel_core._plan import Preset
 
 BODY = {"model": "m", "messages": ASKED}
@@ -33,7 +33,7 @@ def counts(proxy: ProxyServer, **headers: str) -> dict[tuple[str, str], int]:
 
 def test_what_is_refused_is_logged_and_counted() -> None:
     with serving(saying("Four.")) as server:
-        routes, limits = (Route(server.url, model="m"),), Limits(request_bytes=1_000)
+        routes, limits = (Route(server.url, model="m"),), ProxyLimits(request_bytes=1_000)
         settings = ProxySettings(routes, limits=limits, token="shown")  # noqa: S106 - no secret
         shown = {"authorization": "Bearer shown"}
         with proxying(settings) as proxy:

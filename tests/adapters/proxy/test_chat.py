@@ -26,7 +26,7 @@ from tests.servers.chat_server import (
 )
 from tests.servers.proxy_server import proxying
 from toolreel.presets import shipped
-from toolreel.proxy import Extras, Limits, ProxySettings, Route
+from toolreel.proxy import Extras, ProxyLimits, ProxySettings, Route
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import Preset
 from toolreel_core._proxy import Profile, wants_thoughts_back
@@ -66,7 +66,7 @@ def calling(arguments: Json) -> Answer:
 
 
 def to(server: ChatServer, extras: Extras | None = None, **limits: Any) -> ProxySettings:  # noqa: ANN401 - limits of several types
-    return ProxySettings((Route(server.url),), extras=extras or Extras(), limits=Limits(**limits))
+    return ProxySettings((Route(server.url),), extras=extras or Extras(), limits=ProxyLimits(**limits))
 
 
 def client(url: str, key: str = "sk-client") -> openai.OpenAI:

@@ -30,7 +30,7 @@ from toolreel.testing import check
 from toolreel_core import Completed
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json
-from toolreel_core._proxy import Key, Profile
+from toolreel_core._proxy import ConversationKey, Profile
 
 SESSIONS, TURNS = 20, 4
 
@@ -313,7 +313,7 @@ def over(tmp_path: Path) -> list[Conversation]:
     for number in range(MANY):
         path = tmp_path / f"c{number}.yaml"
         path.write_bytes(cassette.read_bytes())
-        made.append(Conversation(path.stem, Session(path), Profile.of(), Key("", "")))
+        made.append(Conversation(path.stem, Session(path), Profile.of(), ConversationKey("", "")))
     return made
 
 

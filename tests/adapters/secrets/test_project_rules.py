@@ -8,7 +8,14 @@ import pytest
 from tests.adapters.secrets.planted import KINDS
 from tests.samples import complaint
 from toolreel._internal import SecretRulesError
-from toolreel._secrets import VARIABLE, SecretRules, known_secrets, leaks, read_rules, rules_from_environment
+from toolreel._secrets import (
+    SECRETS_VARIABLE,
+    SecretRules,
+    known_secrets,
+    leaks,
+    read_rules,
+    rules_from_environment,
+)
 
 KEY = KINDS["an OpenAI key"].secret
 RULES = """
@@ -33,20 +40,20 @@ def test_a_projects_own_rules_add_shapes_and_values_and_allow_what_is_no_secret(
 ) -> None:
     text = f"{KEY} EMP-123456 you@work.com me@work.com you@example.com"
     assert [leak.kind for leak in leaks(text, {})] == ["API key"]
-    monkeypatch.setenv(VARIABLE, str(file))
+    monkeypatch.setenv(SECRETS_VARIABLE, str(file))
     assert [leak.kind for leak in leaks(text, {})] == ["staff number", "e-mail address"]
 
 
 def test_the_environment_names_them_for_all_that_is_recorded(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, str(file))
+    monkeypatch.setenv(SECRETS_VARIABLE, str(file))
     assert [leak.kind for leak in leaks("EMP-123456", {})] == ["staff number"]
-    assert known_secrets({VARIABLE: str(file), "STAFF_LOGIN": "jo"}) == {"STAFF_LOGIN": "jo"}
+    assert known_secrets({SECRETS_VARIABLE: str(file), "STAFF_LOGIN": "jo"}) == {"STAFF_LOGIN": "jo"}
     file.write_text("")
     os.utime(file, (1, 1))
     assert leaks("EMP-123456", {}) == ()
-    monkeypatch.delenv(VARIABLE)
+    monkeypatch.delenv(SECRETS_VARIABLE)
     assert rules_from_environment() == SecretRules()
 
 
@@ -74,5 +81,5 @@ def test_a_mistake_in_the_file_is_named(text: str, said: str, tmp_path: Path) ->
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none.toml"
-    told = complaint(SecretRulesError, lambda: rules_from_environment({VARIABLE: str(path)}))
+    told = complaint(SecretRulesError, lambda: rules_from_environment({SECRETS_VARIABLE: str(path)}))
     assert told == f"{path}: is missing (named by TOOLREEL_SECRETS)"

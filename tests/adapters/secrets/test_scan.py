@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.adapters.secrets.planted import INNOCENT, KINDS, Planted
 from tests.samples import ROOT
-from toolreel._secrets import VARIABLE, Leak, known_secrets, leaks, leaks_with_places, tree_texts
+from toolreel._secrets import SECRETS_VARIABLE, Leak, known_secrets, leaks, leaks_with_places, tree_texts
 
 _WORDS = [
     *(planted.text for planted in KINDS.values()),
@@ -154,6 +154,6 @@ def test_a_pattern_of_a_project_may_ask_for_the_end_of_a_text(
 ) -> None:
     path = tmp_path / "rules.toml"
     path.write_text('[patterns]\n"staff number" = "\\\\AEMP-[0-9]{6}\\\\Z"\n', encoding="utf-8")
-    monkeypatch.setenv(VARIABLE, str(path))
+    monkeypatch.setenv(SECRETS_VARIABLE, str(path))
     ((place, leak),) = leaks_with_places(tree_texts(["one", "EMP-123456", "two"]), {})
     assert (place, leak.kind) == ("[1]", "staff number")

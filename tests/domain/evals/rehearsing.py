@@ -24,7 +24,7 @@ from toolreel_core.evals import (
     Evidence,
     Scenario,
     Script,
-    Sent,
+    SentExchange,
     Verdict,
     evidence_of,
     judge,
@@ -62,7 +62,7 @@ def rehearse(
         provider=provider or Provider(),
     )
     world, bodies, follow_ups = case.world, list[Mapping[str, Any]](), [*case.follow_ups]
-    at, earlier, sent = start(plan), list[str](), list[Sent]()
+    at, earlier, sent = start(plan), list[str](), list[SentExchange]()
     notes = [*at.notes]
     while at.effects:
         effect = at.effects[0]
@@ -70,7 +70,7 @@ def rehearse(
             bodies.append(json.loads(effect.request.body))
             reply = scripted_reply(script, bodies[-1]["messages"])
             body = reply_as_event_stream(reply) if effect.request.streamed else canonical(reply)
-            sent.append(Sent(effect.request, body))
+            sent.append(SentExchange(effect.request, body))
             at = step(at.state, ReplyReceived(effect.ref, 200, body))
         elif isinstance(effect, RunTool):
             arguments = parse(effect.arguments)

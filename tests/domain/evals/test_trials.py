@@ -13,8 +13,8 @@ from toolreel_core.evals import (
     Options,
     Record,
     SentRequest,
-    Tally,
     Trial,
+    TrialTally,
     accepted_void_runs_sentence,
     count_repeated_replies,
     incompleteness_sentence,
@@ -95,13 +95,13 @@ def test_a_row_has_what_its_record_says() -> None:
 def test_a_tally_counts_runs_and_what_they_used() -> None:
     asked = [SentRequest(1, 10, 200, prompt_tokens=7, completion_tokens=3)]
     skipped, void = record("pass_unexercised", HAPPY, 2), record("void", HAPPY, 3)
-    tally = Tally.of(table(record("pass", HAPPY, 1, asked=asked), skipped, void))
+    tally = TrialTally.of(table(record("pass", HAPPY, 1, asked=asked), skipped, void))
     counts = tally.counts()
     assert (counts["runs"], counts["ok"], counts["valid"], counts["void"]) == (3, 2, 2, 1)
     assert (counts["rate"], counts["coverage"]) == (1.0, 2 / 3)
     assert (tally.cost, tally.usage()["requests"]) == (None, 3)
     assert (tally.tokens, tally.after_silence) == (10, 0)
-    nothing = Tally.of(())
+    nothing = TrialTally.of(())
     assert (nothing.counts()["rate"], nothing.coverage, nothing.cost) == (None, None, 0.0)
 
 

@@ -19,8 +19,7 @@ from toolreel_core._protocol import (
     TransportFailed,
     load_effect,
 )
-from toolreel_core._replies import Finish as FinishReason
-from toolreel_core._replies import ProblemCode
+from toolreel_core._replies import FinishReason, ProblemCode
 from toolreel_core._tools import ToolSurface
 from toolreel_core.evals import (
     CATEGORIES,

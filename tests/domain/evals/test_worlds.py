@@ -12,7 +12,7 @@ from toolreel_core._jsontext import Json, canonical, parse, value_at_json_pointe
 from toolreel_core._tools import envelope_of
 from toolreel_core.evals import (
     TableWorld,
-    Workspace,
+    WorkspaceWorld,
     failure,
     has_arguments,
     is_equivalent,
@@ -105,14 +105,14 @@ def test_what_a_world_returns_is_an_envelope_already() -> None:
 BAR: Json = [{"op": "set", "path": "/draft/foo", "value": "bar"}]
 
 
-def called(world: Workspace, name: str, **arguments: Json) -> tuple[Workspace, Mapping[str, Any]]:
+def called(world: WorkspaceWorld, name: str, **arguments: Json) -> tuple[WorkspaceWorld, Mapping[str, Any]]:
     after, text = world.call(name, arguments)
     tree = parse(text)
     assert isinstance(tree, Mapping)
     return after, tree
 
 
-WORLD = Workspace("w-1", canonical({"list": [1, 2]}))
+WORLD = WorkspaceWorld("w-1", canonical({"list": [1, 2]}))
 
 
 def test_a_read_gives_the_whole_or_what_was_selected() -> None:

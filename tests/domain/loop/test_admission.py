@@ -50,7 +50,7 @@ from toolreel_core._protocol import (
     dump,
     load_state,
 )
-from toolreel_core._replies import Arguments, Intended, ToolCall, read_arguments
+from toolreel_core._replies import ArgumentsOrError, Intended, ToolCall, read_arguments
 from toolreel_core._schema import Violation
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import (
@@ -77,7 +77,7 @@ ADD = ToolDefinition.of(
 TOOLS = ToolSurface((ADD, ToolDefinition.of("ping")))
 
 
-def call(name: str = "add", arguments: str = '{"a":1}', value: Arguments | None = None) -> ToolCall:
+def call(name: str = "add", arguments: str = '{"a":1}', value: ArgumentsOrError | None = None) -> ToolCall:
     read = read_arguments(arguments, max_depth=64)
     return ToolCall("call_a", name, read.value if value is None else value, read.original)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.probes import QUESTIONS, Event, decided_settings, worked
-from toolreel_core._probe import Answered, Known, Probing, findings, observe, preset_tree
+from toolreel_core._probe import Known, ProbedReply, Probing, findings, observe, preset_tree
 from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed
 
 
@@ -34,9 +34,9 @@ def test_the_other_forms_are_read_as_chat_completions() -> None:
     seen = observe(
         received({"content": [{"type": "text", "text": "Hi."}], "stop_reason": "end_turn"}), "messages"
     )
-    assert isinstance(seen, Answered)
+    assert isinstance(seen, ProbedReply)
     assert seen.reply.content == "Hi."
-    assert Answered({}, seen.reply).choice == {}, "without choices"
+    assert ProbedReply({}, seen.reply).choice == {}, "without choices"
 
 
 json_values = st.recursive(

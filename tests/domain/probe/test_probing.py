@@ -10,7 +10,7 @@ import pytest
 from tests.probes import QUESTIONS, Event, decided_settings, probed, select_questions
 from tests.servers.quirky_provider import Profile
 from toolreel_core._jsontext import canonical
-from toolreel_core._probe import Ask, Cost, Probing, estimate_remaining_cost, findings
+from toolreel_core._probe import Ask, ProbeCost, Probing, estimate_remaining_cost, findings
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._settings import estimate_tokens_by_bytes
 
@@ -141,6 +141,6 @@ def test_the_estimate_is_near_to_what_a_good_server_is_asked() -> None:
 
 def test_what_was_answered_is_not_counted_again() -> None:
     done = probed(GOOD, repeat=1)
-    assert estimate_remaining_cost(done) == Cost(0, 0, 0)
+    assert estimate_remaining_cost(done) == ProbeCost(0, 0, 0)
     left = replace(done, tries=done.tries[:-1])
     assert estimate_remaining_cost(left).requests == 1

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.probes import QUESTIONS
-from toolreel_core._probe import Answered, Known, Question, Word, WrittenRequest, observe
+from toolreel_core._probe import Known, ProbedReply, Question, Word, WrittenRequest, observe
 from toolreel_core._protocol import ReplyReceived
 from toolreel_core._settings import WireForm
 
@@ -57,7 +57,7 @@ def test_the_models_own_call_goes_back_with_its_thinking() -> None:
         "stop_reason": "tool_use",
     }
     seen = observe(ReplyReceived(1, 200, json.dumps(said)), "messages")
-    assert isinstance(seen, Answered)
+    assert isinstance(seen, ProbedReply)
     known = Known({"plain": "refused", "messages": "called"}, own_call=seen.message_to_send_back)
     body: Any = BY_NAME["own_call"].body("m", known)
     assert body["messages"][1] == {"role": "assistant", "content": [THOUGHT, CALL]}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.probes import QUESTIONS, worked
-from toolreel_core._probe import Answered, Unanswered, observe, verdict
+from toolreel_core._probe import ProbedReply, ProbeFailure, observe, verdict
 from toolreel_core._protocol import ReplyReceived
 
 LOOKUP = {"id": "c", "type": "function", "function": {"name": "lookup", "arguments": '{"key":"a"}'}}
@@ -21,12 +21,12 @@ def answered(
     finish: str = "stop",
     usage: Mapping[str, int] | None = None,
     stream: bool = False,
-) -> Answered:
+) -> ProbedReply:
     message = {"role": "assistant", "content": content, **({"tool_calls": calls} if calls else {})}
     choice = {"delta" if stream else "message": message, "finish_reason": finish}
     body = json.dumps({"choices": [choice], **({"usage": usage} if usage else {})})
     seen = observe(ReplyReceived(1, 200, f"data: {body}\n\ndata: [DONE]\n\n" if stream else body))
-    assert isinstance(seen, Answered)
+    assert isinstance(seen, ProbedReply)
     return seen
 
 
@@ -43,13 +43,13 @@ def test_an_answer_gets_a_word(judge: str, told: dict[str, Any], word: str) -> N
 @pytest.mark.parametrize(
     ("seen", "word"),
     [
-        (Unanswered("refused", "HTTP 400: no", body='{"error": {}}'), "clear"),
-        (Unanswered("refused", "HTTP 400: no", body="<html>"), "unclear"),
-        (Unanswered("refused", "no", in_200=True), "unclear"),
+        (ProbeFailure("refused", "HTTP 400: no", body='{"error": {}}'), "clear"),
+        (ProbeFailure("refused", "HTTP 400: no", body="<html>"), "unclear"),
+        (ProbeFailure("refused", "no", in_200=True), "unclear"),
         (answered("ok"), "accepted"),
-        (Unanswered("unreadable", "<html>"), "lost"),
-        (Unanswered("timeout", "no answer"), "lost"),
-        (Unanswered("key", "HTTP 401"), "lost"),
+        (ProbeFailure("unreadable", "<html>"), "lost"),
+        (ProbeFailure("timeout", "no answer"), "lost"),
+        (ProbeFailure("key", "HTTP 401"), "lost"),
     ],
 )
 def test_an_error_is_clear_if_a_program_can_read_it(seen: Any, word: str) -> None:  # noqa: ANN401

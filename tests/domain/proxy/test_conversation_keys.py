@@ -7,12 +7,17 @@ from typing import Any
 import pytest
 
 from tests.samples import worked
-from toolreel_core._proxy import Key, continuation_keys, initial_key_of_caller, keys_after_each_message
+from toolreel_core._proxy import (
+    ConversationKey,
+    continuation_keys,
+    initial_key_of_caller,
+    keys_after_each_message,
+)
 
 ASKED: dict[str, Any] = {"role": "user", "content": "Hi."}
 
 
-def key_of(entries: list[Any]) -> Key:
+def key_of(entries: list[Any]) -> ConversationKey:
     return keys_after_each_message(initial_key_of_caller("a"), entries)[-1]
 
 

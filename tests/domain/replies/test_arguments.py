@@ -9,7 +9,7 @@ from tests.strategies import json_values
 from toolreel_core._jsontext import ArgumentRepairs, Json, canonical
 from toolreel_core._replies import (
     ArgumentError,
-    Reading,
+    JsonReading,
     Unreadable,
     is_truncated_json,
     parse_json_with_repairs,
@@ -17,7 +17,7 @@ from toolreel_core._replies import (
 )
 
 
-def reading(text: str, repairs: ArgumentRepairs = "safe") -> Reading | Unreadable:
+def reading(text: str, repairs: ArgumentRepairs = "safe") -> JsonReading | Unreadable:
     return parse_json_with_repairs(text, max_depth=64, repairs=repairs)
 
 

@@ -9,7 +9,7 @@ from tests.architecture.source import DOMAIN, modules
 from toolreel_core._replies import (
     ERROR_WORDS,
     PROBLEM_WORDS,
-    WORDS,
+    WARNING_SENTENCES,
     ArgumentErrorCode,
     ProblemCode,
     WarningCode,
@@ -21,7 +21,7 @@ CODES = get_args(WarningCode)
 @pytest.mark.parametrize(
     ("words", "codes"),
     [
-        (WORDS, CODES),
+        (WARNING_SENTENCES, CODES),
         (PROBLEM_WORDS, get_args(ProblemCode)),
         (ERROR_WORDS, get_args(ArgumentErrorCode)),
     ],

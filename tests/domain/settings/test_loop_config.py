@@ -10,13 +10,13 @@ import pytest
 
 from tests.samples import ROOT, complaint, worked
 from toolreel_core._errors import ConfigError
-from toolreel_core._protocol import VERSION
+from toolreel_core._protocol import CODEC_VERSION
 from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import MARKED
 
 
 def test_records_leave_the_defaults_out_so_one_that_changes_takes_a_new_version_of_the_codec() -> None:
-    assert VERSION == 1
+    assert CODEC_VERSION == 1
     defaults = (ROOT / "tests" / "corpora" / "loop-config.json").read_text("utf-8")
     assert json.dumps(asdict(LoopConfig()), indent=1, ensure_ascii=False) == defaults.rstrip()
 

@@ -39,11 +39,11 @@ from toolreel_core.evals import (
     CONTROL_RUN,
     SETTINGS,
     TOOL_RUN,
-    Endpoint,
     Estimate,
+    EvalEndpoint,
     EvalPlan,
+    PlanKey,
     Record,
-    Setting,
     accepted_void_runs_sentence,
     estimate_cost,
     incompleteness_sentence,
@@ -59,7 +59,7 @@ _FLAGS = {
 _NUMBERS = {"count": int, "positive": int, "number": float, "seconds": float}
 
 
-def plan_options(command: _Command) -> _Command:
+def eval_plan_options(command: _Command) -> _Command:
     """Give a command the options of a plan; :func:`plan_of_options` makes the plan of them."""
     decorators: list[Callable[[_Command], _Command]] = [
         click.argument("plan_path", metavar="[PLAN]", required=False, type=click.Path(path_type=Path)),
@@ -97,7 +97,7 @@ def plan_of_options(options: Mapping[str, Any]) -> EvalPlan:
     )
 
 
-def _click_option(name: str, setting: Setting) -> Callable[[_Command], _Command]:
+def _click_option(name: str, setting: PlanKey) -> Callable[[_Command], _Command]:
     switch, number = setting.kind == "switch", _NUMBERS.get(setting.kind)
     return click.option(
         f"{setting.option}/--no-{setting.option.removeprefix('--')}" if switch else setting.option,
@@ -111,7 +111,7 @@ def _click_option(name: str, setting: Setting) -> Callable[[_Command], _Command]
     )
 
 
-def _tree_of_flags(given: Mapping[Setting, Any]) -> Tree:
+def _tree_of_flags(given: Mapping[PlanKey, Any]) -> Tree:
     tree: Tree = {}
     for setting, value in given.items():
         if value not in (None, ()):
@@ -224,7 +224,7 @@ class EvaluationProgress:
         return counts + (f", cost {cost:.6g}{'' if cap is None else f' of {cap:g}'}" if cost else "")
 
 
-def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
+def show_eval_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     estimate = estimate_cost(plan)
     try:
         from toolreel.evals import gate_forecasts, power_sentence
@@ -285,7 +285,7 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     return 0
 
 
-def _endpoint_description(endpoint: Endpoint) -> str:
+def _endpoint_description(endpoint: EvalEndpoint) -> str:
     header = endpoint.api_key_header
     where = "" if header.lower() == "authorization" else f" in {header}"
     return ", ".join(
@@ -331,7 +331,7 @@ _EPILOG = (
 )
 @json_option
 @with_error_reporting
-@plan_options
+@eval_plan_options
 def run_command(
     folder: Path | None,
     dry_run: bool,
@@ -353,7 +353,7 @@ def run_command(
     if shard is not None:
         plan = shard_plan(plan, shard)
     if dry_run:
-        return show_plan(plan, as_machine=as_machine)
+        return show_eval_plan(plan, as_machine=as_machine)
     if folder is None:
         raise click.UsageError("Missing option '--out': the directory of the results.")
     # Imported late, as HTTP and recordings are with it: --help needs none of that.

@@ -21,7 +21,7 @@ from toolreel.evals._statistics import group_by_key
 from toolreel.evals._summary.summary_files import trial_row
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, chained_digest, parse
-from toolreel_core.evals import Cell, EvalPlan, Record, Tally, Trial
+from toolreel_core.evals import Cell, EvalPlan, Record, Trial, TrialTally
 
 _SCORER = "toolreel"
 
@@ -48,7 +48,7 @@ def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
 def inspect_ai_eval_log(
     results: Results, plan: EvalPlan, task: Cell, runs: Sequence[tuple[Record, Trial]]
 ) -> Tree:
-    header, tally = results.header, Tally.of(one for _, one in runs)
+    header, tally = results.header, TrialTally.of(one for _, one in runs)
     created = header.created.replace("Z", "+00:00") or "1970-01-01T00:00:00+00:00"
     # Ids of Inspect are short UUIDs, which have 22 characters.
     identity = chained_digest("inspect", plan.digest, *task.axes)[:22]
@@ -98,7 +98,7 @@ def inspect_ai_eval_log(
 def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) -> Tree:
     verdict, problem = record.verdict, dict[str, Json]()
     sample: dict[str, Any] = {"input": record.cell.scenario, "target": "", "messages": [], "output": {}}
-    usage = _model_usage(record.cell.model, Tally.of((one,)))
+    usage = _model_usage(record.cell.model, TrialTally.of((one,)))
     try:
         run = RecordedRun.of_record(record, plan, folder).replay()[1].run
         sample = {**inspect_ai_sample(run, record.cell.scenario, usage, record.key)}
@@ -138,7 +138,7 @@ def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) ->
     return sample
 
 
-def _model_usage(model: str, tally: Tally) -> Tree:
+def _model_usage(model: str, tally: TrialTally) -> Tree:
     """The usage of all attempts; none if nothing was asked. A cost is there only if all are known."""
     usage: Tree = {
         "input_tokens": tally.total("prompt_tokens"),

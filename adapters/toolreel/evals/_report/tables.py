@@ -11,7 +11,7 @@ from html import escape
 from toolreel._internal import printable_text
 from toolreel._secrets import url_safe_to_log
 from toolreel.evals._replay import FATES, Rejudged
-from toolreel.evals._statistics import Difference, Rate, group_by_key, rate_of, wilson_bounds
+from toolreel.evals._statistics import Rate, RateDifference, group_by_key, rate_of, wilson_bounds
 from toolreel.evals._summary.gates import GateResult
 from toolreel.evals._summary.summary_files import trial_row
 from toolreel.evals._summary.totals import (
@@ -20,12 +20,19 @@ from toolreel.evals._summary.totals import (
     Comparison,
     Findings,
     Flip,
-    Pair,
+    TrialPair,
     recommendation,
     tool_and_control_trials,
 )
 from toolreel_core._jsontext import Json, Tree
-from toolreel_core.evals import EvalPlan, Tally, Trial, TrialOutcome, accepted_void_runs_sentence, category
+from toolreel_core.evals import (
+    EvalPlan,
+    Trial,
+    TrialOutcome,
+    TrialTally,
+    accepted_void_runs_sentence,
+    category,
+)
 
 _ERROR_LENGTH = 120
 _USUAL = {"profile": "default", "coverage": "100%", "after empty reply": "0"}
@@ -73,7 +80,7 @@ def points_text(difference: float) -> str:
     return "0.0" if shown in {"+0.0", "-0.0"} else shown
 
 
-def difference_cells(found: Difference | None, p_holm: float | None) -> tuple[str, str, str]:
+def difference_cells(found: RateDifference | None, p_holm: float | None) -> tuple[str, str, str]:
     if found is None:
         return "-", "-", "-"
     return (
@@ -190,7 +197,7 @@ RESULTS: dict[TrialOutcome, str] = {
 def report_header_lines(
     trials: Sequence[Trial], plan: EvalPlan, created: str, folder: str
 ) -> tuple[str, ...]:
-    tally = Tally.of(trials)
+    tally = TrialTally.of(trials)
     outcomes: tuple[TrialOutcome, ...] = ("fail", "unsupported", "void", "missing")
     counts = ", ".join(f"{name}={tally.outcomes[name]}" for name in outcomes)
     places = (f"{name}={url_safe_to_log(plan.endpoint_at(name).base_url)}" for name in plan.endpoints)
@@ -260,7 +267,7 @@ def totals_table(what: str, findings: Findings) -> TextTable:
 def _tasks_table(made: Sequence[Trial]) -> TextTable:
     rows = []
     for cell, trials in group_by_key(made, lambda one: one.cell.task).items():
-        tools, controls = map(Tally.of, tool_and_control_trials(trials))
+        tools, controls = map(TrialTally.of, tool_and_control_trials(trials))
         low, high = wilson_bounds(tools.ok, tools.valid) if tools.valid else (0.0, 1.0)
         rows.append(
             (
@@ -270,7 +277,7 @@ def _tasks_table(made: Sequence[Trial]) -> TextTable:
                 f"{100 * low:.1f}-{100 * high:.1f}",
                 recommendation(trials),
                 f"{controls.ok}/{controls.valid}" if controls.valid else "",
-                percent_text(Tally.of(trials).coverage),
+                percent_text(TrialTally.of(trials).coverage),
                 next((one.category for one in trials if not one.ok), ""),
             )
         )
@@ -337,7 +344,7 @@ def comparison_tables(found: Comparison) -> list[TextTable]:
         rates.append(
             (
                 f"{row.axis} {row.value}" if row.axis else "all tool runs",
-                *(f"{each.ok}/{each.valid}" for each in map(Tally.of, row.trials)),
+                *(f"{each.ok}/{each.valid}" for each in map(TrialTally.of, row.trials)),
                 *difference_cells(row.difference_in_tables, row.p_holm),
                 *(str(pairs[name]) for name in ("gained", "lost")),
                 str(sum(pairs.values())),
@@ -355,7 +362,7 @@ _FLIPS = 24
 """Pairs that a table lists."""
 
 
-def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str]) -> TextTable:
+def flips_table(pairs: Sequence[TrialPair], title: str, axes: Sequence[str]) -> TextTable:
     others = [axis for axis in ("strategy", "model", "profile") if axis not in axes]
     rows = []
     for first, second in pairs[:_FLIPS]:
@@ -389,8 +396,8 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
             {
                 "axis": row.axis or None,
                 "value": row.value or None,
-                "first_side": Tally.of(row.trials[0]).counts(),
-                "second_side": Tally.of(row.trials[1]).counts(),
+                "first_side": TrialTally.of(row.trials[0]).counts(),
+                "second_side": TrialTally.of(row.trials[1]).counts(),
                 "pairs": dict(row.pair_counts),
                 "difference": asdict(row.difference_in_tables) if row.difference_in_tables else None,
                 "p_holm": row.p_holm,
@@ -406,7 +413,7 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
 
 
 def outcome_counts_text(trials: Iterable[Trial]) -> str:
-    outcomes = Tally.of(trials).outcomes
+    outcomes = TrialTally.of(trials).outcomes
     return ", ".join(f"{outcomes[name]} {words}" for name, words in RESULTS.items() if outcomes[name])
 
 

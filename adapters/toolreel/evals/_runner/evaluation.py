@@ -24,12 +24,12 @@ from toolreel._driver import Clock, Endpoint, SystemClock
 from toolreel._internal import CassetteError, MissingExtra, ResultsError, start_in_daemon_thread
 from toolreel._secrets import api_key_if_secret, known_secrets, scrubbed_url
 from toolreel.cassette import Session
-from toolreel.evals._results import Header, Journal, Results, all_records, read_header, trials_in
+from toolreel.evals._results import EvaluationJournal, Header, Results, all_records, read_header, trials_in
 from toolreel.evals._runner.scenario_files import catalogue_digest
 from toolreel.evals._runner.trial import (
     Job,
-    RunContext,
     Stopped,
+    TrialContext,
     measure_request,
     real_tool_host_opener,
     run_job,
@@ -364,19 +364,19 @@ def evaluate(
     made, refused, spending = 0, list[str](), Spending(plan, stop)
     with (
         nullcontext(connection) if connection else closing(connect(plan)) as opened,
-        Journal(out, known_secrets=opened.secrets) as journal,
+        EvaluationJournal(out, known_secrets=opened.secrets) as journal,
     ):
         found = existing_runs(out, plan, spending)
 
         def run_one(job: Job) -> Record:
             cell, tools = job.sample.cell, real_tool_host_opener(job.scenario, job.case)
             if script := job.script:
-                return run_job(job, RunContext(script.send, tools, opened.clock))[0]
+                return run_job(job, TrialContext(script.send, tools, opened.clock))[0]
             name = cassette_name(job.sample)
             session = Session(out / name, "record")
             with opened.endpoints[cell.endpoint](session) as endpoint:
                 send = partial(spending.send, endpoint, cell)
-                record, _ = run_job(job, RunContext(send, tools, opened.clock, opened.pause))
+                record, _ = run_job(job, TrialContext(send, tools, opened.clock, opened.pause))
             server = scrubbed_base_url(plan, cell.endpoint)
             try:
                 saved = session.save(opened.secrets)

@@ -250,7 +250,7 @@ def stored_scenarios(plan: Tree) -> tuple[Scenario, ...]:
 
 
 def names_a_file(word: str) -> bool:
-    return word.endswith(SUFFIXES) or "/" in word
+    return word.endswith(SCENARIO_SUFFIXES) or "/" in word
 
 
 def resolve_scenario_paths(folder: Path, words: Sequence[str]) -> list[str]:
@@ -279,7 +279,7 @@ def expand_path_pattern(word: str) -> list[Path]:
     return [*map(Path, found)]
 
 
-SUFFIXES = (".toml", ".jsonl", ".py")
+SCENARIO_SUFFIXES = (".toml", ".jsonl", ".py")
 _MISSING = "there is no such scenario file; correct its name, or write one: toolreel eval scenario new"
 
 
@@ -289,8 +289,10 @@ def read_scenarios(path: Path | str) -> tuple[Scenario, ...]:
     :raises EvalPlanError: if it cannot be read or is not valid; names the file, the place and the remedy
     """
     path = Path(path)
-    if path.suffix not in SUFFIXES:
-        raise EvalPlanError(f"{path}: a scenario file ends in {', '.join(SUFFIXES)}; correct its name")
+    if path.suffix not in SCENARIO_SUFFIXES:
+        raise EvalPlanError(
+            f"{path}: a scenario file ends in {', '.join(SCENARIO_SUFFIXES)}; correct its name"
+        )
     text = read_text_file(path, EvalPlanError, _MISSING)
     if path.suffix == ".py":
         return _scenarios_of_python(path, text)

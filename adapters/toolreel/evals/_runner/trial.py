@@ -44,15 +44,15 @@ from toolreel_core.evals import (
     Configuration,
     EvalPlan,
     Evidence,
-    Kind,
+    ObservedResult,
     Record,
     Sample,
     Scenario,
     ScenarioScripts,
-    Sent,
+    ScriptKind,
+    SentExchange,
     SentRequest,
     TableWorld,
-    ToolResult,
     Verdict,
     World,
     evidence_of,
@@ -65,15 +65,15 @@ from toolreel_core.evals import (
     scripted_reply,
 )
 
-Sending: TypeAlias = Callable[[SendRequest], ReplyReceived | RequestFailed]
+Sender: TypeAlias = Callable[[SendRequest], ReplyReceived | RequestFailed]
 """What :class:`~toolreel.Endpoint` has as ``send``."""
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptedEndpoint:
+class ScenarioEndpoint:
     """Answers from a script; it has no state, so concurrent runs can share it."""
 
-    kind: Kind
+    kind: ScriptKind
     scripts: ScenarioScripts
 
     def send(self, effect: SendRequest) -> ReplyReceived:
@@ -144,7 +144,7 @@ def tools_with_recorded_results(attempts: Sequence[Attempt]) -> OutsideTools:
 class _RecordedHost:
     """Answers each call with the first result of the same call that is left."""
 
-    left: list[ToolResult]
+    left: list[ObservedResult]
 
     def run(self, effect: RunTool) -> ToolReturned:
         for place, result in enumerate(self.left):
@@ -161,7 +161,7 @@ class WorldHost:
     world: World
     outside: Sequence[str] = ()
     real: ToolHost | None = None
-    results: list[ToolResult] = field(default_factory=list, init=False)
+    results: list[ObservedResult] = field(default_factory=list, init=False)
 
     def run(self, effect: RunTool) -> ToolReturned:
         tree = as_tree(parse(effect.arguments))
@@ -170,17 +170,17 @@ class WorldHost:
             return ToolReturned(effect.ref, output)
         # Images and files are no part of a record, so the model is not shown them either.
         answer = ToolReturned(effect.ref, self.real.run(effect).output)
-        self.results.append(ToolResult(effect.name, JsonText(effect.arguments), answer.output))
+        self.results.append(ObservedResult(effect.name, JsonText(effect.arguments), answer.output))
         if isinstance(self.world, TableWorld):
             self.world = self.world.told(effect.name, tree, answer.output)
         return answer
 
 
 @dataclass(frozen=True, slots=True)
-class RunContext:
+class TrialContext:
     """What a run needs from outside; by default no time passes."""
 
-    send: Sending
+    send: Sender
     outside: OutsideTools = NO_TOOLS
     clock: Clock = field(default_factory=InstantClock)
     pause: Callable[[float], object] = lambda _: None
@@ -191,10 +191,10 @@ class RunContext:
 class _RecordingEndpoint:
     """Notes each request as it is answered."""
 
-    inner: Sending
+    inner: Sender
     turn: int = 1
     asked: list[SentRequest] = field(default_factory=list)
-    sent: list[Sent] = field(default_factory=list)
+    sent: list[SentExchange] = field(default_factory=list)
     failed: RequestFailed | None = None
     """The last event, if it is a failure."""
 
@@ -204,7 +204,7 @@ class _RecordingEndpoint:
         self.asked.append(measure_request(effect, event, self.turn, round((time.monotonic() - since) * 1000)))
         self.failed = event if isinstance(event, RequestFailed) else None
         if isinstance(event, ReplyReceived):
-            self.sent.append(Sent(effect.request, event.body))
+            self.sent.append(SentExchange(effect.request, event.body))
         return event
 
     def note_turn(self, note: Note) -> None:
@@ -218,11 +218,11 @@ class Exchanges:
     evidence: Evidence
     asked: tuple[SentRequest, ...]
     failed: RequestFailed | None
-    results: tuple[ToolResult, ...]
+    results: tuple[ObservedResult, ...]
     stopped: str = ""
 
 
-def run_conversation(case: Case, plan: Plan, context: RunContext) -> Exchanges:
+def run_conversation(case: Case, plan: Plan, context: TrialContext) -> Exchanges:
     """Run a case to its end: an exchange without a complete answer is the last one."""
     endpoint, notes, answers, stopped = _RecordingEndpoint(context.send), list[Note](), list[str](), ""
     with context.outside() as real:
@@ -269,12 +269,12 @@ class Job:
         return self.configuration.plan(sample.cell.model, case.messages, case.tools, sample.trial)
 
     @property
-    def script(self) -> ScriptedEndpoint | None:
+    def script(self) -> ScenarioEndpoint | None:
         kind = script_kind_of_model(self.sample.cell.model)
-        return ScriptedEndpoint(kind, self.scenario.scripts(self.sample.seed)) if kind else None
+        return ScenarioEndpoint(kind, self.scenario.scripts(self.sample.seed)) if kind else None
 
 
-def run_job(job: Job, context: RunContext) -> tuple[Record, Exchanges]:
+def run_job(job: Job, context: TrialContext) -> tuple[Record, Exchanges]:
     """Run a sample, again where that is allowed, and say what came of it; with its last conversation."""
     sample, configuration, options = job.sample, job.configuration, job.evaluation.options
     left = {"": 0, "empty": options.empty_response_retries, "void": options.void_retries}

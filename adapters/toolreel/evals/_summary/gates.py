@@ -16,8 +16,8 @@ from toolreel.evals._results import trials_in
 from toolreel.evals._statistics import (
     SPREAD,
     WITHIN,
-    Difference,
     PairedCell,
+    RateDifference,
     adjusted_differences,
     detectable_difference,
     fewest_significant_scenarios,
@@ -26,7 +26,13 @@ from toolreel.evals._statistics import (
     paired_rate_difference,
     runs_to_show_margin,
 )
-from toolreel.evals._summary.totals import Pair, Total, paired_cells, paired_trials, tool_trials_or_controls
+from toolreel.evals._summary.totals import (
+    Total,
+    TrialPair,
+    paired_cells,
+    paired_trials,
+    tool_trials_or_controls,
+)
 from toolreel_core._config_checks import unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
@@ -62,7 +68,7 @@ class Sides:
     k: int = 1
     min_coverage: float = 0.9
 
-    def pairs(self, gate: Gate) -> list[Pair]:
+    def pairs(self, gate: Gate) -> list[TrialPair]:
         """The pairs of trials that a gate compares; those without tools only if there are no others."""
         first, second = self.first, self.second
         if first is None:
@@ -92,7 +98,7 @@ def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
     cells = {gate: paired_cells(each, *sides.compared) for gate, each in pairs.items()}
     tests = [gate for gate in cells if gate.kind == "no-regression"]
 
-    def adjusted(about: About) -> Mapping[Gate, Difference]:
+    def adjusted(about: About) -> Mapping[Gate, RateDifference]:
         # Tests about scenarios such as these are adjusted apart from what is said about these scenarios.
         measured = {
             gate: paired_rate_difference(cells[gate], about) for gate in tests if about in {gate.about, THESE}
@@ -157,7 +163,7 @@ def _judge_metric_gate(gate: Gate, sides: Sides) -> GateResult:
 
 
 def _judge_margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tuple[Standing, str]:
-    found = cast("Difference", paired_rate_difference(cells, gate.about))
+    found = cast("RateDifference", paired_rate_difference(cells, gate.about))
     low, high, limit = map(_percentage_points_text, (found.low, found.high, gate.limit))
     sentence = (
         f"{second} must be shown to be at most {limit} worse than {first}: the interval of the difference is "
@@ -177,7 +183,7 @@ def _judge_margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) 
 
 
 def _judge_regression(
-    gate: Gate, second: str, first: str, sample: Difference | None, these: Difference
+    gate: Gate, second: str, first: str, sample: RateDifference | None, these: RateDifference
 ) -> tuple[Standing, str]:
     asked, found = f"{second} must not be significantly worse than {first}", sample or these
     alone = f'. On these scenarios alone ("these-scenarios") the difference is {_difference_text(these)}'
@@ -221,7 +227,7 @@ def _judge_nothing_broke(
     return "passed", f"{asked}: none of {count(len(cells), 'cell')} did"
 
 
-def _difference_text(found: Difference) -> str:
+def _difference_text(found: RateDifference) -> str:
     return f"{100 * found.difference:+.3g} points, p {_p_value_text(found.p_value)}"
 
 

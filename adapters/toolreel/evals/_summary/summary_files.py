@@ -36,8 +36,8 @@ from toolreel_core.evals import (
     TAXONOMY,
     Cell,
     EvalPlan,
-    Tally,
     Trial,
+    TrialTally,
     harness_name_of_category,
     incompleteness_sentence,
     percentile_as_in_harness,
@@ -148,7 +148,7 @@ def summary_trees(
         "missing": sum(one.outcome == "missing" for one in trials),
         "lacking": sum(one.lacking for one in trials),
         **({"accepted_void": sum(one.accepted for one in trials)} if plan.options.accept_void else {}),
-        **Tally.of(made).counts(),
+        **TrialTally.of(made).counts(),
         "warnings": list(warning_sentences(trials)),
         "answer": list(headline_sentences(findings)),
         "figures": {
@@ -199,7 +199,7 @@ def _total_tree(total: Total) -> Tree:
 
 def _task_figures(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
     tools, controls = tool_and_control_trials(trials)
-    parts, tally = {"": trials, "tool_": tools, "control_": controls}, Tally.of(trials)
+    parts, tally = {"": trials, "tool_": tools, "control_": controls}, TrialTally.of(trials)
     return {
         "model": plan.label(cell),
         "model_base": cell.model,
@@ -231,7 +231,7 @@ def _task_figures(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
 
 
 def _trial_group_figures(trials: Sequence[Trial]) -> dict[str, Json]:
-    tally, ms = Tally.of(trials), [one.ms for one in trials]
+    tally, ms = TrialTally.of(trials), [one.ms for one in trials]
     return {
         "runs": tally.runs,
         "ok": tally.ok,
@@ -252,7 +252,7 @@ def _rate_tree(trials: Iterable[Trial]) -> dict[str, Json]:
 def _figures_by_scenario(trials: Iterable[Trial]) -> Tree:
     return {
         scenario: {
-            **Tally.of(rows).counts(),
+            **TrialTally.of(rows).counts(),
             "errors": _counts_by_name(
                 harness_name_of_category(one.category, one.status) for one in rows if not one.ok
             ),

@@ -19,9 +19,9 @@ from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import (
     ALPHA,
-    Difference,
     PairedCell,
     Rate,
+    RateDifference,
     adjusted_differences,
     fewest_significant_scenarios,
     group_by_key,
@@ -39,8 +39,8 @@ from toolreel_core.evals import (
     THESE,
     Cell,
     EvalPlan,
-    Tally,
     Trial,
+    TrialTally,
     count_repeated_replies,
     incompleteness_sentence,
     percentile_as_in_harness,
@@ -89,8 +89,8 @@ class Total:
         return cls(name, tuple(tool_trials_or_controls(trials)), k)
 
     @cached_property
-    def tally(self) -> Tally:
-        return Tally.of(self.trials)
+    def tally(self) -> TrialTally:
+        return TrialTally.of(self.trials)
 
     @cached_property
     def rate(self) -> Rate | None:
@@ -121,7 +121,7 @@ class Total:
         }
 
 
-Recommendation: TypeAlias = Literal["yes", "conditional", "no", "undecided"]
+Suitability: TypeAlias = Literal["yes", "conditional", "no", "undecided"]
 """``conditional``: it works, but its provider refused or failed many runs."""
 WORKS = 0.75
 """The pass rate from which on a model works."""
@@ -129,12 +129,12 @@ COVERED = 0.95
 """The share of valid runs below which yes becomes conditional."""
 
 
-def recommendation(trials: Iterable[Trial]) -> Recommendation:
+def recommendation(trials: Iterable[Trial]) -> Suitability:
     """Whether a model passes its tool scenarios often enough, under these settings and on these scenarios.
 
     Wilson's interval of its tool runs decides, and never the rate alone.
     """
-    tally = Tally.of(one for one in trials if not one.control)
+    tally = TrialTally.of(one for one in trials if not one.control)
     if not tally.valid:
         return "no" if tally.outcomes["unsupported"] else "undecided"
     low, high = wilson_bounds(tally.ok, tally.valid)
@@ -145,10 +145,10 @@ def recommendation(trials: Iterable[Trial]) -> Recommendation:
     return "yes" if tally.valid >= COVERED * tally.runs else "conditional"
 
 
-Pair: TypeAlias = tuple[Trial, Trial]
+TrialPair: TypeAlias = tuple[Trial, Trial]
 
 
-def paired_trials(first: Iterable[Trial], second: Iterable[Trial], *compared: str) -> list[Pair]:
+def paired_trials(first: Iterable[Trial], second: Iterable[Trial], *compared: str) -> list[TrialPair]:
     """The trials of two sides, paired by all axes that are not compared, and by the number of the trial."""
 
     def task(one: Trial) -> Hashable:
@@ -159,7 +159,7 @@ def paired_trials(first: Iterable[Trial], second: Iterable[Trial], *compared: st
     return [(one, others[task(one)]) for one in first if task(one) in others]
 
 
-def paired_cells(pairs: Iterable[Pair], *compared: str) -> list[PairedCell]:
+def paired_cells(pairs: Iterable[TrialPair], *compared: str) -> list[PairedCell]:
     cells: dict[Cell, Counter[tuple[bool, bool]]] = {}
     for one, other in pairs:
         if one.valid and other.valid:
@@ -175,7 +175,7 @@ class Contrast(NamedTuple):
     first: str
     second: str
     cells: tuple[PairedCell, ...]
-    difference: Difference
+    difference: RateDifference
     """About scenarios such as these; its p-value is adjusted for all pairs of candidates."""
 
 
@@ -288,7 +288,7 @@ def _sentences_about_best(
     )
 
 
-def _difference_and_interval_texts(found: Difference, sign: int) -> tuple[str, str]:
+def _difference_and_interval_texts(found: RateDifference, sign: int) -> tuple[str, str]:
     low, high = sorted((100 * sign * found.low, 100 * sign * found.high))
     # Adding 0.0 turns -0.0 into 0.0, which prints as +0.0.
     return f"{100 * sign * found.difference + 0.0:+.1f}", f"95 % interval {low:+.1f} to {high:+.1f}"
@@ -304,14 +304,14 @@ class Row:
     value: str
     trials: tuple[Sequence[Trial], Sequence[Trial]]
     cells: tuple[PairedCell, ...]
-    sample: Difference | None
+    sample: RateDifference | None
     """About scenarios such as these; ``None`` for the row of a scenario, or without a pair."""
-    these: Difference | None
+    these: RateDifference | None
     p_holm: float | None = None
     """The p-value, adjusted for all groups of this axis."""
 
     @property
-    def difference_in_tables(self) -> Difference | None:
+    def difference_in_tables(self) -> RateDifference | None:
         """The one that tables show: about scenarios such as these, if there is more than one."""
         return self.sample if self.sample and self.sample.scenarios > 1 else self.these
 
@@ -330,7 +330,7 @@ class Comparison:
     axes: tuple[str, ...]
     """What is compared; empty for two evaluations of the same plan."""
     sides: tuple[tuple[Trial, ...], tuple[Trial, ...]]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[TrialPair, ...]
     rows: tuple[Row, ...]
     """That of all tool runs first."""
     plans: tuple[EvalPlan, EvalPlan]
@@ -347,7 +347,7 @@ class Comparison:
         return next(filter(None, lacks), "")
 
     @property
-    def valid_pairs(self) -> list[Pair]:
+    def valid_pairs(self) -> list[TrialPair]:
         """The pairs of which both say something about the model."""
         return [(one, two) for one, two in self.pairs if one.valid and two.valid]
 
@@ -357,7 +357,7 @@ class Comparison:
         first, second = (sum(bool(one.key) for one in side) - len(self.pairs) for side in self.sides)
         return first, second
 
-    def flips(self, kind: Flip) -> list[Pair]:
+    def flips(self, kind: Flip) -> list[TrialPair]:
         """The pairs of which the second passed and the first did not, or the other way round."""
         return [
             (one, two) for one, two in self.valid_pairs if one.ok != two.ok and two.ok == (kind == "gained")
@@ -407,7 +407,7 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
 
 
 def _rows_of_compared_pairs(
-    sides: tuple[Sequence[Trial], Sequence[Trial]], pairs: Sequence[Pair], axes: Sequence[str]
+    sides: tuple[Sequence[Trial], Sequence[Trial]], pairs: Sequence[TrialPair], axes: Sequence[str]
 ) -> Iterator[Row]:
     """The rows of a comparison; controls are only in those by scenario, unless there is nothing else."""
     made = [[one for one in side if one.key] for side in sides]

@@ -15,7 +15,7 @@ from anyio.from_thread import start_blocking_portal
 from toolreel._driver import fault_event
 from toolreel._driver import notify as notify_listener
 from toolreel._internal import McpServerError, log
-from toolreel.tools import DEADLINE
+from toolreel.tools import CALL_DEADLINE
 from toolreel.tools.mcp._config_file import McpServer, server_credentials
 from toolreel.tools.mcp._definitions import McpTool, unaccepted_tools
 from toolreel.tools.mcp._server import McpListener, Server
@@ -40,7 +40,7 @@ class _McpHost:
         self,
         servers: Iterable[McpServer],
         *,
-        deadline: float | None = DEADLINE,
+        deadline: float | None = CALL_DEADLINE,
         pins: Mapping[str, str] | None = None,
         listen: McpListener | None = None,
     ) -> None:

@@ -91,7 +91,7 @@ _FAILURES: Mapping[Failure, tuple[str, str]] = {
 }
 
 
-def failure_event(effect: RunTool, failure: Failure, why: str) -> ToolReturned:
+def mcp_failure_event(effect: RunTool, failure: Failure, why: str) -> ToolReturned:
     code, words = _FAILURES[failure]
     return failed_event(effect, code, words.format(tool=effect.name, why=why))
 

@@ -26,13 +26,13 @@ from toolreel._internal import AdapterError, McpServerError, log
 from toolreel.tools import timeout_event
 from toolreel.tools.mcp._config_file import McpServer
 from toolreel.tools.mcp._definitions import McpTool, ServerTools, server_tools
-from toolreel.tools.mcp._results import Failure, error_event, failure_event, result_event
+from toolreel.tools.mcp._results import Failure, error_event, mcp_failure_event, result_event
 from toolreel.tools.mcp._transports import (
     RAW,
     SESSION_FORGOTTEN,
     TOO_LARGE,
     UNREADABLE,
-    Connection,
+    McpConnection,
     ServerUnreachable,
     open_transport,
 )
@@ -84,7 +84,7 @@ class Server:
         """Its tools at the first start."""
         self._group = group
         self._notify = notify
-        self._link: Connection | None = None
+        self._link: McpConnection | None = None
         self._starting = anyio.Lock()
         self._starts = 0
         """Those after a session that the server forgot are not counted: that is not a failure."""
@@ -107,7 +107,7 @@ class Server:
 
         :param deadline: seconds for all that waits for the server: its start, its list of tools, and the call
         """
-        sent: list[Connection] = []
+        sent: list[McpConnection] = []
         with anyio.move_on_after(math.inf if deadline is None else deadline):
             for is_last in (False, True):
                 sent.clear()
@@ -116,14 +116,14 @@ class Server:
                 except _NoResponse as error:
                     # The server rejects a session that it has forgotten before it runs the call.
                     if is_last or error.failure != "forgotten":
-                        return failure_event(effect, error.failure, str(error))
+                        return mcp_failure_event(effect, error.failure, str(error))
         if sent:
             how = f"did not return within {deadline or 0:g} s; it may still have effects"
         else:
             how = f"was not called: its server was not ready for it within {deadline or 0:g} s"
         return timeout_event(effect, how, safe_to_repeat=not sent)
 
-    async def _run_tool(self, effect: RunTool, tool: McpTool, sent: list[Connection]) -> ToolReturned:
+    async def _run_tool(self, effect: RunTool, tool: McpTool, sent: list[McpConnection]) -> ToolReturned:
         """Run a tool on the current connection, or a new one.
 
         :param sent: takes the connection when the call is sent on it, so that it may have effects
@@ -145,7 +145,7 @@ class Server:
                 link.end_because("it has forgotten the session")
 
     async def _call_tool(
-        self, effect: RunTool, tool: McpTool, link: Connection, sent: list[Connection]
+        self, effect: RunTool, tool: McpTool, link: McpConnection, sent: list[McpConnection]
     ) -> ToolReturned:
         try:
             await self._refresh_tools(link)
@@ -175,7 +175,7 @@ class Server:
             return error_event(effect, error.error)
 
     async def _send_request(
-        self, link: Connection, request: types.ClientRequest, report: ProgressFnT | None = None
+        self, link: McpConnection, request: types.ClientRequest, report: ProgressFnT | None = None
     ) -> dict[str, Any]:
         # Not session.call_tool, which fails if the result does not match the tool's output schema.
         try:
@@ -200,7 +200,7 @@ class Server:
             raise
         return cast("dict[str, Any]", result.meta and result.meta[RAW])
 
-    async def _connect(self) -> Connection:
+    async def _connect(self) -> McpConnection:
         async with self._starting:
             link = self._link
             if link and not link.forgotten and not link.over.is_set():
@@ -210,13 +210,13 @@ class Server:
                 if self._starts > limit:
                     raise ServerUnreachable(f"it has ended too often; it is restarted at most {limit} times")
                 self._starts += 1
-            started: Connection = await self._group.start(self._hold_connection)
+            started: McpConnection = await self._group.start(self._hold_connection)
             self._link = started
             return started
 
-    async def _hold_connection(self, *, task_status: TaskStatus[Connection]) -> None:
+    async def _hold_connection(self, *, task_status: TaskStatus[McpConnection]) -> None:
         """Open a connection, and close it at its end, in one task."""
-        link, settings = Connection(), self.config.settings
+        link, settings = McpConnection(), self.config.settings
         started = requested = False
         try:
             # No cache: we list tools only when the last list is stale, and then need the current one.
@@ -249,7 +249,7 @@ class Server:
         if not requested:
             self._report("ended", f"MCP server {self.config.name} exited: {link}")
 
-    async def _refresh_tools(self, link: Connection) -> None:
+    async def _refresh_tools(self, link: McpConnection) -> None:
         """List the tools, if they may have changed."""
         async with link.listing:
             if not link.stale:
@@ -266,7 +266,7 @@ class Server:
                 raise _NoResponse("unusable", f"no answer within {self.config.settings.start_ms} ms")
             self._store_tools(listed)
 
-    async def _list_tools(self, link: Connection) -> list[dict[str, Any]]:
+    async def _list_tools(self, link: McpConnection) -> list[dict[str, Any]]:
         """All tools, from all pages; none if it does not support tools."""
         tools: list[dict[str, Any]] = []
         cursor: str | None = None
@@ -305,7 +305,7 @@ class Server:
         self._notify([McpNews(kind, self.config.name, text)])
 
 
-async def _subscribe_to_changes(client: Client, link: Connection) -> None:
+async def _subscribe_to_changes(client: Client, link: McpConnection) -> None:
     """Subscribe to changes of the tools, which the protocol requires since version 2026-07-28."""
     tools = client.server_capabilities.tools
     if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (tools and tools.list_changed):
@@ -325,7 +325,7 @@ async def _subscribe_to_changes(client: Client, link: Connection) -> None:
         await anyio.sleep(_RESUBSCRIBE_DELAY)
 
 
-async def _reason_of_end(link: Connection, why: str) -> str:
+async def _reason_of_end(link: McpConnection, why: str) -> str:
     """Why a connection ended; the task that reads from it may learn it a moment after a call fails."""
     if why:
         link.end_because(why)

@@ -51,7 +51,7 @@ class ServerUnreachable(AdapterError):
     """A server cannot be started or reached; the text is the reason, without the server's name."""
 
 
-class Connection:
+class McpConnection:
     """A connection to a server, and why it ended; only the first reason is kept."""
 
     session: ClientSession
@@ -89,7 +89,7 @@ class Connection:
 
 
 # Any: the SDK names the type of a pair of streams in a private module only.
-def open_transport(server: McpServer, link: Connection) -> AbstractAsyncContextManager[Any]:
+def open_transport(server: McpServer, link: McpConnection) -> AbstractAsyncContextManager[Any]:
     """Connect to a server; end its process or its session when the context exits.
 
     :raises ServerUnreachable: if it cannot be started; httpx2's errors in a group, if it cannot be reached
@@ -174,7 +174,7 @@ _Messages: TypeAlias = MemoryObjectReceiveStream[SessionMessage | Exception]
 
 @asynccontextmanager
 async def _open_stdio(
-    server: StdioServer, link: Connection
+    server: StdioServer, link: McpConnection
 ) -> AsyncGenerator[tuple[_Messages, MemoryObjectSendStream[SessionMessage]]]:
     """Start a server; on leaving the context, end it and all processes that it started."""
     process = await _start_process(server)
@@ -226,7 +226,7 @@ class _StdioMessages:
 
     process: Process
     limit: int
-    link: Connection
+    link: McpConnection
     pending: set[types.RequestId] = field(default_factory=set)
     """Ids of requests without a response yet."""
     noise: int = 0
@@ -329,7 +329,7 @@ class _StdioMessages:
         self.link.end_because("it closed its output")
 
 
-async def _keep_stderr_tail(stderr: ByteReceiveStream, link: Connection) -> None:
+async def _keep_stderr_tail(stderr: ByteReceiveStream, link: McpConnection) -> None:
     tail = b""
     with suppress(*_BROKEN):
         while True:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from toolreel._internal import Rules, SkillError, YamlError, log, read_tree
+from toolreel._internal import SkillError, YamlError, YamlRules, log, read_tree
 from toolreel_core._jsontext import canonical, encodable_text, text_at
 
 _FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
@@ -32,7 +32,7 @@ _MARK = "---"
 _FRONT_MATTER = re.compile(r"(?ms)---[^\S\n]*\n(.*?)^---[^\S\n]*$(.*)")
 _HEAD_LIMIT = 16 * 1024
 """Characters of front matter; its longest fields have 1,024 and 500."""
-_RULES = Rules(plain=str, tags={}, max_depth=16, max_size=2 * _HEAD_LIMIT, aliases=False)
+_RULES = YamlRules(plain=str, tags={}, max_depth=16, max_size=2 * _HEAD_LIMIT, aliases=False)
 """Every value is a text; anchors and tags mean nothing here."""
 # The limits of https://agentskills.io/specification, as those of other fields below.
 _NAME_LIMIT = 64

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from toolreel._internal import SkillError
 from toolreel.tools import (
-    DEADLINE,
+    CALL_DEADLINE,
     BoundedProcess,
     ProcessResult,
     RunContext,
@@ -121,7 +121,7 @@ def skill_tools(
     *,
     allow_scripts: Sequence[str] = (),
     ask: bool = True,
-    deadline: float = DEADLINE,
+    deadline: float = CALL_DEADLINE,
 ) -> list[Tool]:
     """The tools to use skills; none without skills.
 

@@ -17,7 +17,7 @@ from toolreel_core._plan import Plan, Preset, Presets, SamplingProfile
 from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._text_calls import abbreviated_dialect_names
 from toolreel_core._tools import ToolSurface, masked
-from toolreel_core.evals._plan.options import Endpoint, Options
+from toolreel_core.evals._plan.options import EvalEndpoint, Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def strategies_of(tree: object, presets: Presets) -> tuple[Strategy, ...]:
 def configuration_for(
     presets: Presets,
     options: Options,
-    endpoint: Endpoint,
+    endpoint: EvalEndpoint,
     strategy: Strategy,
     model: str,
     profile: SamplingProfile,
@@ -225,7 +225,7 @@ def evaluation_options_preset(options: Options) -> Preset:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ChangedKey:
     path: tuple[str, ...]
     before: JsonText | None
     after: JsonText | None
@@ -244,12 +244,12 @@ def tree_changes(before: JsonText, after: JsonText) -> tuple[str, ...]:
     return tuple(f"{key}: {key.change}" for key in changed)
 
 
-def changed_keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]:
+def changed_keys_between(before: Configuration, after: Configuration) -> tuple[ChangedKey, ...]:
     return tuple(_changed_keys((), _all_settings(before), _all_settings(after)))
 
 
 def with_changed_keys(
-    before: Configuration, keys: Collection[Key], price: Price | None = None
+    before: Configuration, keys: Collection[ChangedKey], price: Price | None = None
 ) -> Configuration:
     """A configuration with the given keys as they are after the change."""
     tree = _all_settings(before)
@@ -279,7 +279,7 @@ def _all_settings(made: Configuration) -> Tree:
     }
 
 
-def _changed_keys(path: tuple[str, ...], old: Tree, new: Tree) -> Iterator[Key]:
+def _changed_keys(path: tuple[str, ...], old: Tree, new: Tree) -> Iterator[ChangedKey]:
     for key in dict.fromkeys((*old, *new)):
         one, other, place = old.get(key), new.get(key), (*path, key)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -287,7 +287,7 @@ def _changed_keys(path: tuple[str, ...], old: Tree, new: Tree) -> Iterator[Key]:
         else:
             before, after = (canonical(tree[key]) if key in tree else None for tree in (old, new))
             if before != after:
-                yield Key(place, before, after)
+                yield ChangedKey(place, before, after)
 
 
 def _with_value_at(tree: Tree, path: tuple[str, ...], value: JsonText | None) -> Tree:

@@ -24,8 +24,13 @@ from toolreel_core.evals._plan.configuration import (
     configuration_for,
     strategies_of,
 )
-from toolreel_core.evals._plan.filters import DEFAULT, profiles_by_model, select_by_filter, select_models
-from toolreel_core.evals._plan.options import Budget, Endpoint, Options
+from toolreel_core.evals._plan.filters import (
+    DEFAULT_PROFILE,
+    profiles_by_model,
+    select_by_filter,
+    select_models,
+)
+from toolreel_core.evals._plan.options import Budget, EvalEndpoint, Options
 from toolreel_core.evals._scenarios.scenario import Scenario, script_kind_of_model
 
 # Six digits are plenty, and int() raises ValueError for more than 4,300.
@@ -233,7 +238,7 @@ class EvalPlan:
 
     def label(self, cell: Cell) -> str:
         """The name of a cell in tables: its model, and the axes that vary."""
-        several = any(name != DEFAULT for _, name in self.pairs) or len(self.pairs) > len(self.models)
+        several = any(name != DEFAULT_PROFILE for _, name in self.pairs) or len(self.pairs) > len(self.models)
         parts = (
             cell.profile if several else "",
             cell.strategy if len(self.strategies) > 1 else "",
@@ -247,16 +252,16 @@ class EvalPlan:
         return self.options.trials
 
     @property
-    def endpoints(self) -> Mapping[str, Endpoint]:
+    def endpoints(self) -> Mapping[str, EvalEndpoint]:
         """Where requests go, by name; one empty name where the only one has none."""
         return self.options.endpoints
 
     @property
-    def endpoint(self) -> Endpoint:
+    def endpoint(self) -> EvalEndpoint:
         """Where requests go, if there is one endpoint; else the first."""
         return next(iter(self.endpoints.values()))
 
-    def endpoint_at(self, name: str) -> Endpoint:
+    def endpoint_at(self, name: str) -> EvalEndpoint:
         """Where requests of a cell go, by the name of its endpoint."""
         return item_named("endpoint", name, self.endpoints)
 

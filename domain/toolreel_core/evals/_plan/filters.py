@@ -62,7 +62,7 @@ def _matching_names(word: str, what: str, known: Collection[str]) -> set[str]:
 
 AUTO = "auto"
 """Stands for the first profile recommended for a model, or the default profile."""
-DEFAULT = "default"
+DEFAULT_PROFILE = "default"
 
 
 def select_models(
@@ -105,6 +105,6 @@ def profiles_by_model(
         fitting = [profile for profile in every if profile.fits(model)]
         names = {profile.name for profile in chosen if profile in fitting or not enforce}
         if auto:
-            names.add(next((one.name for one in fitting if "recommended" in one.tags), DEFAULT))
-        found[model] = tuple(one for one in every if one.name in (names or {DEFAULT}))
+            names.add(next((one.name for one in fitting if "recommended" in one.tags), DEFAULT_PROFILE))
+        found[model] = tuple(one for one in every if one.name in (names or {DEFAULT_PROFILE}))
     return found

@@ -127,7 +127,7 @@ table of texts; ``object``: any table; words with ``|`` between them: one of the
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Setting:
+class PlanKey:
     """One key of a plan, and where else its value can be given."""
 
     place: str
@@ -159,14 +159,14 @@ class Setting:
         return _READERS.get(self.kind, str)(text)
 
 
-def _read_settings() -> Iterator[Setting]:
+def _read_settings() -> Iterator[PlanKey]:
     # An entry begins at the margin; its meaning is indented below it.
     for entry in re.split(r"\n(?=\S)", _TABLE.strip()):
         head, about = entry.split("\n", 1)
         place, kind, *names = head.split()
         option = "".join(name for name in names if name.startswith("--"))
         variable = "".join(name for name in names if name != option)
-        yield Setting(place, kind, about.strip(), option, variable)
+        yield PlanKey(place, kind, about.strip(), option, variable)
 
 
 SETTINGS = tuple(_read_settings())
@@ -174,7 +174,7 @@ SETTINGS = tuple(_read_settings())
 ``gate``, ``catalogue``). Later ones override earlier ones where both have a variable."""
 
 
-def settings_in_section(*section: str) -> dict[str, Setting]:
+def settings_in_section(*section: str) -> dict[str, PlanKey]:
     return {each.path[-1]: each for each in SETTINGS if each.path[:-1] == section}
 
 

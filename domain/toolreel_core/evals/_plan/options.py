@@ -39,7 +39,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class EvalEndpoint:
     """The server that requests go to. It is not part of a run's key."""
 
     base_url: str = _OPENROUTER
@@ -62,7 +62,7 @@ class Endpoint:
     prices: tuple[tuple[str, Price], ...] = ()
 
     @classmethod
-    def of(cls, table: Table, name: str = "") -> Endpoint:
+    def of(cls, table: Table, name: str = "") -> EvalEndpoint:
         """An endpoint as a plan's table has it.
 
         At OpenRouter, provider and key are known; anywhere else they have to be named, so that no key goes
@@ -185,7 +185,7 @@ class Options:
     accept_void: tuple[str, ...] = ()
     min_coverage: float = 0.9
     seeds: bool = False
-    endpoints: Mapping[str, Endpoint] = field(default_factory=lambda: {"": Endpoint()})
+    endpoints: Mapping[str, EvalEndpoint] = field(default_factory=lambda: {"": EvalEndpoint()})
     """By name; an empty one where there is just ``[endpoint]``."""
     budget: Budget = field(default_factory=Budget)
     run_budget: Budget = field(default_factory=Budget)
@@ -217,7 +217,7 @@ class Options:
         for cap in (cap for cap, most in run.values.items() if most == 0):
             raise run.error_at("expected more than 0; leave it out for no cap", cap)
         tables = {
-            "endpoints": {name: Endpoint.of(each, name) for name, each in named or (("", single),)},
+            "endpoints": {name: EvalEndpoint.of(each, name) for name, each in named or (("", single),)},
             "budget": budget.without("run").build(Budget),
             "run_budget": run.build(Budget),
             "prices": read_prices(table.table("prices")),

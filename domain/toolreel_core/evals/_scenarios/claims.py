@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-Value: TypeAlias = str | int | float
+ClaimedValue: TypeAlias = str | int | float
 
 # A full stop before a digit is a decimal point; a dash counts only with blanks around it.
 _CLAUSES = re.compile(
@@ -212,14 +212,14 @@ def _has_match_after(later: re.Pattern[str], first: re.Pattern[str], text: str) 
     return begun is not None and later.search(text, begun.end()) is not None
 
 
-def mentions_value(text: str, value: Value) -> bool:
+def mentions_value(text: str, value: ClaimedValue) -> bool:
     """Whether a text names a value: a number however it is written, a text in any letter case."""
     if isinstance(value, str):
         return bool(re.search(rf"(?<![\w-]){re.escape(value.casefold())}(?![\w-])", text.casefold()))
     return any(value in _number_readings(found[0]) for found in _NUMBERS.finditer(text))
 
 
-def contains_value(text: str, value: Value) -> bool:
+def contains_value(text: str, value: ClaimedValue) -> bool:
     """Whether a text has a value in it, even as a part of a word; a number as ``mentions`` reads it."""
     return (
         _normalize_spaces_and_case(value) in _normalize_spaces_and_case(text)

@@ -29,7 +29,7 @@ rooms kitchen hall attic cellar garage study nursery pantry library workshop bat
 words amber birch cobalt dune ember fjord grove hazel indigo juniper kelp linen maple nickel onyx pebble
     quartz reed slate tulip umber velvet willow yarrow zinc
 """
-LISTS = {name: words for name, *words in map(str.split, re.split(r"\n(?=\S)", _WORDS.strip()))}
+WORD_LISTS = {name: words for name, *words in map(str.split, re.split(r"\n(?=\S)", _WORDS.strip()))}
 
 
 _ALPHABETS = {"#": "0123456789", "?": "ABCDEFGHJKLMNPQRSTUVWXYZ"}
@@ -63,10 +63,12 @@ def draw_values(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[
         draw = checked_value(known, name, "draw")
         match draw:
             case "person":
-                parts = (LISTS[f"{part}_names"][below(f"{name} {part}", 20)] for part in ("first", "last"))
+                parts = (
+                    WORD_LISTS[f"{part}_names"][below(f"{name} {part}", 20)] for part in ("first", "last")
+                )
                 values[name] = " ".join(parts)
             case "word":
-                word = LISTS["words"][below(name, len(LISTS["words"]))]
+                word = WORD_LISTS["words"][below(name, len(WORD_LISTS["words"]))]
                 values[name] = f"{word}-{100 + below(f'{name} number', 900)}"
             case "uuid":
                 values[name] = identifier_from_seed(seed, name)
@@ -94,7 +96,7 @@ def _draw_value(table: Table, name: str, below: _Below, before: Mapping[str, Jso
 def _draw_one(table: Table, below: _Below, label: str, taken: Sequence[Json]) -> Json:
     match table.values:
         case {"one_of": given}:
-            items: Sequence[Json] = LISTS[given] if isinstance(given, str) else given
+            items: Sequence[Json] = WORD_LISTS[given] if isinstance(given, str) else given
             # Where all are taken, one is drawn twice rather than none.
             left = [item for item in items if item not in taken] or items
             return left[below(label, len(left))]

@@ -43,26 +43,26 @@ from toolreel_core._protocol import (
     State,
     Truncated,
 )
-from toolreel_core._replies import Finish
+from toolreel_core._replies import FinishReason
 from toolreel_core._settings import estimate_tokens_by_bytes
 from toolreel_core._tools import ToolSurface
 from toolreel_core.evals._scenarios.world import World, map_texts
 
-Kind: TypeAlias = Literal["good", "skipping", "bad"]
+ScriptKind: TypeAlias = Literal["good", "skipping", "bad"]
 """``good`` passes; ``skipping`` does the task without its hard part; ``bad`` fails."""
-KINDS: tuple[Kind, ...] = get_args(Kind)
+SCRIPT_KINDS: tuple[ScriptKind, ...] = get_args(ScriptKind)
 PREFIX = "scripted:"
 _RESULT = re.compile(r"\$(\d+)(/.*)")
 """A value from an earlier result: the number of the call, and a JSON pointer."""
 
 
-Line: TypeAlias = "str | Sequence[Tree] | Tree"
+ScriptLine: TypeAlias = "str | Sequence[Tree] | Tree"
 """A text; or calls, each ``{"call": NAME, "with": ARGUMENTS}``, where a text such as ``$0/data/id`` is a
 place in the result of the first call; or an object of ``calls``, a ``text`` beside them, and a provider's own
 ``fields`` of the message and ``call_fields`` of its first call."""
 
 
-def calls_in(line: Line) -> Sequence[Tree]:
+def calls_in(line: ScriptLine) -> Sequence[Tree]:
     if isinstance(line, Mapping):
         return cast("Sequence[Tree]", line["calls"])
     return () if isinstance(line, str) else line
@@ -72,7 +72,7 @@ def calls_in(line: Line) -> Sequence[Tree]:
 class Script:
     """The replies of a scripted model, in order; the last one is repeated."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[ScriptLine, ...]
     since: str = ""
     """What the user says when the script begins, where other messages come before; else it begins at once."""
 
@@ -85,18 +85,18 @@ class ScenarioScripts:
     bad: Script
     skipping: Script | None = None
 
-    def of(self, kind: Kind) -> Script:
+    def of(self, kind: ScriptKind) -> Script:
         """The script of one kind; where nothing can be skipped, the good one."""
         return getattr(self, kind) or self.good
 
 
-def script_kind_of_model(model: str) -> Kind | None:
+def script_kind_of_model(model: str) -> ScriptKind | None:
     """The kind of script that a model's name asks for; ``None`` for a model that is none."""
     if not model.startswith(PREFIX):
         return None
     word = model.removeprefix(PREFIX)
-    if word not in KINDS:
-        raise ConfigError(f"model {model!r}: {unknown_name_message('scripted model', word, KINDS)}")
+    if word not in SCRIPT_KINDS:
+        raise ConfigError(f"model {model!r}: {unknown_name_message('scripted model', word, SCRIPT_KINDS)}")
     return word
 
 
@@ -105,7 +105,7 @@ def call(name: str, /, **arguments: Json) -> tuple[Tree, ...]:
     return ({"call": name, "with": arguments},)
 
 
-def script(*lines: Line) -> Script:
+def script(*lines: ScriptLine) -> Script:
     """A script of these lines."""
     return Script(lines)
 
@@ -214,13 +214,13 @@ class ObservedCall:
 class ObservedTurn:
     """One reply of the model."""
 
-    finish: Finish
+    finish: FinishReason
     calls: tuple[ObservedCall, ...]
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentExchange:
     request: Request
     reply: str
 
@@ -240,7 +240,7 @@ class Evidence:
     """Whether the server refused tools, and the run went on without them."""
     answers: tuple[str, ...] = ()
     """The final text of each exchange that was begun; the last one is ``final``."""
-    sent: tuple[Sent, ...] = ()
+    sent: tuple[SentExchange, ...] = ()
     """The model's requests and replies, in order, with those that were asked for again."""
     reasoning_replayed: bool = True
     """Whether the configuration sends reasoning back at all; some providers refuse it."""
@@ -263,7 +263,7 @@ def evidence_of(
     world: World,
     *,
     earlier: tuple[str, ...] = (),
-    sent: tuple[Sent, ...] = (),
+    sent: tuple[SentExchange, ...] = (),
 ) -> Evidence:
     """The evidence of a run.
 

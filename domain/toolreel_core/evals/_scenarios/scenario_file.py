@@ -19,11 +19,11 @@ from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals._scenarios.checks import ANSWERED, blank_final_text, checks_of, outcome
 from toolreel_core.evals._scenarios.draws import draw_values, fill_placeholders
 from toolreel_core.evals._scenarios.forms import checked_value, parameters_schema
-from toolreel_core.evals._scenarios.scenario import PACK, Case, Line, Scenario, ScenarioScripts, Script
+from toolreel_core.evals._scenarios.scenario import PACK, Case, Scenario, ScenarioScripts, Script, ScriptLine
 from toolreel_core.evals._scenarios.world import (
     ALLOWED,
     TableWorld,
-    Workspace,
+    WorkspaceWorld,
     World,
     as_list,
     as_text,
@@ -149,7 +149,7 @@ def _make_case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Cas
     if "workspace" in whole.values:
         values = checked_value(table, "workspace", "workspace")
         path, draft = values.get("path", ALLOWED), canonical(values.get("draft", {}))
-        world: World = Workspace(values.get("id", ""), draft, values.get("mishap", ""), allowed=path)
+        world: World = WorkspaceWorld(values.get("id", ""), draft, values.get("mishap", ""), allowed=path)
         surface = workspace_tools(path)
     else:
         rows = tuple(
@@ -180,7 +180,7 @@ def _read_scripts(table: Table, since: str) -> ScenarioScripts | None:
     )
 
 
-def _script_line(value: Any) -> Line:  # noqa: ANN401 - of the form
+def _script_line(value: Any) -> ScriptLine:  # noqa: ANN401 - of the form
     if isinstance(value, str | int | float):
         return as_text(value)
     return [value] if "call" in value else value

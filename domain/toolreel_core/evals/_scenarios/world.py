@@ -159,11 +159,11 @@ def has_arguments(arguments: Tree, wanted: Json) -> bool:
     )
 
 
-Compared: TypeAlias = Literal["folded", "trimmed", "exact"]
+TextComparison: TypeAlias = Literal["folded", "trimmed", "exact"]
 """How texts are compared: without regard to letter case and outer blanks, to these blanks, or to nothing."""
 
 
-def is_equivalent(one: Json, other: Json, texts: Compared = "folded") -> bool:
+def is_equivalent(one: Json, other: Json, texts: TextComparison = "folded") -> bool:
     """Whether two values mean the same: 2.0 is 2, and the order of keys doesn't count.
 
     >>> (
@@ -176,7 +176,7 @@ def is_equivalent(one: Json, other: Json, texts: Compared = "folded") -> bool:
     return canonical(_comparable_value(one, texts)) == canonical(_comparable_value(other, texts))
 
 
-def _comparable_value(value: Json, texts: Compared) -> Json:
+def _comparable_value(value: Json, texts: TextComparison) -> Json:
     match value:
         case str():
             trimmed = value if texts == "exact" else value.strip()
@@ -242,7 +242,7 @@ only half arrives, or it also returns 50,000 bytes of unrequested data."""
 
 
 @dataclass(frozen=True, slots=True)
-class Workspace:
+class WorkspaceWorld:
     """A draft that can be changed; its facts, locks and settings stay empty."""
 
     id: str
@@ -259,7 +259,7 @@ class Workspace:
         """The whole of it."""
         return {"id": self.id, **self._contents_by_section}
 
-    def call(self, name: str, arguments: Tree) -> tuple[Workspace, JsonText]:
+    def call(self, name: str, arguments: Tree) -> tuple[WorkspaceWorld, JsonText]:
         """Answer a call as the reference's executor does."""
         reads, patches = name == "state_get", name == "state_patch"
         if not (reads or patches):
@@ -273,7 +273,7 @@ class Workspace:
             return asked, failure(name, "WORKSPACE_NOT_FOUND", why)
         return asked._answer_read(arguments) if reads else asked._patch_draft(arguments)
 
-    def _answer_read(self, arguments: Tree) -> tuple[Workspace, JsonText]:
+    def _answer_read(self, arguments: Tree) -> tuple[WorkspaceWorld, JsonText]:
         texts = [item for item in list_at(arguments, "select") if isinstance(item, str)]
         if arguments.get("select") not in (None, texts):
             why = "select must be a list of JSON pointers, such as /draft/foo."
@@ -295,7 +295,7 @@ class Workspace:
         # No JSON any more, as when a connection breaks off in the middle.
         return self, JsonText(text[: len(text) // 2]) if mishap == "cut_read" else text
 
-    def _patch_draft(self, arguments: Tree) -> tuple[Workspace, JsonText]:
+    def _patch_draft(self, arguments: Tree) -> tuple[WorkspaceWorld, JsonText]:
         operations = [*map(as_tree, list_at(arguments, "ops"))]
         code, why = "ARGUMENT_ERROR", "" if operations else "ops must be a list of at least one operation."
         for name, path in ((one.get("op"), one.get("path")) for one in operations):

@@ -11,7 +11,7 @@ from tests.replay.sessions import FOLDER
 from tests.samples import ROOT
 from toolreel._internal import ProjectSettings
 from toolreel._journal import journal_path
-from toolreel.testing import Checked, Finding, check
+from toolreel.testing import Checked, RecordingFinding, check
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 NAME = "local--qwen2.5-coder-1.5b"
@@ -38,7 +38,7 @@ def told(checked: Checked, root: Path) -> list[tuple[str, str]]:
     return [(finding.path.relative_to(root).as_posix(), finding.kind) for finding in checked.findings]
 
 
-def only(checked: Checked) -> Finding:
+def only(checked: Checked) -> RecordingFinding:
     (finding,) = checked.findings
     return finding
 

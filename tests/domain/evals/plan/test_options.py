@@ -6,11 +6,11 @@ from tests.evals_values import worked
 from toolreel_core._config_checks import Table
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._settings import Price
-from toolreel_core.evals import SIZES, Budget, Endpoint, Options, merge_layers, read_prices
+from toolreel_core.evals import SIZES, Budget, EvalEndpoint, Options, merge_layers, read_prices
 
 
-def endpoint(**values: object) -> Endpoint:
-    return Endpoint.of(Table.of(values, "endpoint"))
+def endpoint(**values: object) -> EvalEndpoint:
+    return EvalEndpoint.of(Table.of(values, "endpoint"))
 
 
 @pytest.mark.parametrize(("values", "fields"), worked("endpoint"))
@@ -26,7 +26,7 @@ def test_an_endpoint_is_told_and_read_again() -> None:
     given = {"base_url": "http://here", "headers_env": {"X-Tenant": "TENANT"}, "api_key_header": "api-key"}
     found = endpoint(**given)
     assert (found.headers_env, found.api_key_header) == ((("X-Tenant", "TENANT"),), "api-key")
-    assert Endpoint.of(Table.of(found.tree())) == found
+    assert EvalEndpoint.of(Table.of(found.tree())) == found
 
 
 def test_a_price_is_for_a_million_tokens_in_and_out() -> None:
@@ -37,7 +37,7 @@ def test_a_price_is_for_a_million_tokens_in_and_out() -> None:
 
 def test_what_is_not_said_has_its_default() -> None:
     options = Options.of({})
-    known = Endpoint(provider="openrouter", api_key_env="OPENROUTER_API_KEY", read_timeout=120)
+    known = EvalEndpoint(provider="openrouter", api_key_env="OPENROUTER_API_KEY", read_timeout=120)
     assert options == Options(endpoints={"": known})
     assert (options.models, options.profiles, options.strategies) == (None, ("default",), ("production",))
     assert (options.tool_use_mode, options.tool_failure_policy, options.trials) == ("enforced", "fatal", 1)

@@ -8,13 +8,13 @@ from hypothesis import given
 from tests.evals_values import CATALOGUE, MENDING
 from tests.preset_values import presets
 from toolreel_core._jsontext import JsonText, canonical, parse
-from toolreel_core._plan import LISTS, Preset, Presets, SamplingProfile
+from toolreel_core._plan import LIST_SETTINGS, Preset, Presets, SamplingProfile
 from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core._text_calls import MARKED
 from toolreel_core.evals import (
     STRATEGIES,
     Configuration,
-    Endpoint,
+    EvalEndpoint,
     Options,
     Strategy,
     configuration_for,
@@ -36,7 +36,7 @@ def of(
     profile: SamplingProfile = DEFAULT,
     changes: Preset | None = None,
 ) -> Configuration:
-    endpoint = Endpoint(provider=provider)
+    endpoint = EvalEndpoint(provider=provider)
     return configuration_for(
         catalogue, options or Options(), endpoint, strategy, model, profile, changes or Preset()
     )
@@ -115,7 +115,7 @@ def test_a_layer_changes_only_the_keys_that_it_declares(harness: Preset, changes
     options = Options(loop=harness.config, request_overrides=harness.request_overrides)
     before, after = of(PRODUCTION, options=options), of(PRODUCTION, options=options, changes=changes)
     declared = changes.changes()["config"]
-    for key in LISTS:
+    for key in LIST_SETTINGS:
         if key not in declared:
             assert getattr(after.config, key) == getattr(before.config, key)
     kept = [key for key in before.config.changes() if key not in declared]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.evals.made import cell, record
 from toolreel_core._jsontext import canonical
-from toolreel_core.evals import Record, SentRequest, ToolResult, record_line, record_of, record_tree
+from toolreel_core.evals import ObservedResult, Record, SentRequest, record_line, record_of, record_tree
 
 PASSED = record()
 LOST = SentRequest(1, 10, 429, failure="status")
@@ -20,7 +20,7 @@ FAILED = replace(
     world=canonical(None),
     error_body=canonical({"error": {"message": "slow down"}}),
 )
-RESULT = ToolResult("stock", canonical({"part": "pin"}), "3")
+RESULT = ObservedResult("stock", canonical({"part": "pin"}), "3")
 PLACED = replace(
     record(at=cell(endpoint="here")),
     world=canonical({"draft": {"foo": "bar"}}),

@@ -12,14 +12,14 @@ from toolreel.evals import built_in_scenario, built_in_scenarios, scenario_group
 from toolreel_core._conversation import wire_text
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical, chained_digest
-from toolreel_core.evals import Kind, Scenario, call, script
+from toolreel_core.evals import Scenario, ScriptKind, call, script
 
 EVERYTHING = (*built_in_scenarios(), *select_scenarios(["case-study"]))
 NAMES = [one.name for one in built_in_scenarios()]
 FROZEN = Path(__file__).with_name("versions.json")
 
 
-def verdict(one: Scenario, kind: Kind, seed: str = "1", **config: Json) -> tuple[str, str]:
+def verdict(one: Scenario, kind: ScriptKind, seed: str = "1", **config: Json) -> tuple[str, str]:
     found = rehearse(one, one.scripts(seed).of(kind), seed=seed, provider=None, **config).verdict
     return found.result, found.category
 

@@ -4,7 +4,7 @@ import json
 from typing import Any, cast
 
 from toolreel_core._jsontext import Json, Tree, value_at_json_pointer
-from toolreel_core.evals import KINDS, Script, call, script, script_kind_of_model, scripted_reply
+from toolreel_core.evals import SCRIPT_KINDS, Script, call, script, script_kind_of_model, scripted_reply
 
 USER: Tree = {"role": "user", "content": "workspace_id=ab-12"}
 
@@ -41,5 +41,5 @@ def said_in(body: Tree) -> Json:
 
 
 def test_a_models_name_says_whether_it_is_a_script() -> None:
-    assert [script_kind_of_model(f"scripted:{kind}") for kind in KINDS] == ["good", "skipping", "bad"]
+    assert [script_kind_of_model(f"scripted:{kind}") for kind in SCRIPT_KINDS] == ["good", "skipping", "bad"]
     assert script_kind_of_model("good") is None

@@ -15,8 +15,8 @@ from toolreel_core._replies import as_chat
 from toolreel_core._settings import Provider
 from toolreel_core.evals import (
     Evidence,
-    Line,
-    Sent,
+    ScriptLine,
+    SentExchange,
     call,
     missing_signature,
     reply_as_event_stream,
@@ -43,7 +43,7 @@ def without_messages(seen: Evidence) -> Evidence:
 
     lost = [Transcript.of(map(bare, one.request.messages.messages)) for one in seen.sent]
     requests = [replace(one.request, messages=kept) for one, kept in zip(seen.sent, lost, strict=True)]
-    return replace(seen, sent=tuple(map(Sent, requests, (one.reply for one in seen.sent))))
+    return replace(seen, sent=tuple(map(SentExchange, requests, (one.reply for one in seen.sent))))
 
 
 def test_a_client_that_loses_a_signature_fails() -> None:
@@ -115,7 +115,7 @@ def test_a_server_that_does_not_stream_has_not_shown_it() -> None:
         },
     ],
 )
-def test_a_stream_has_just_what_its_body_has(line: Line) -> None:
+def test_a_stream_has_just_what_its_body_has(line: ScriptLine) -> None:
     body: Tree = scripted_reply(script(line), [])
     read = as_chat(reply_as_event_stream(body))
     assert isinstance(read.body, dict)

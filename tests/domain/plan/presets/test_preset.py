@@ -11,7 +11,7 @@ from toolreel_core._config_checks import PlaceError
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical, parse
 from toolreel_core._loop import start
-from toolreel_core._plan import Change, Preset, exact_config_patch, preset_changes
+from toolreel_core._plan import Preset, SettingChange, exact_config_patch, preset_changes
 from toolreel_core._protocol import SendRequest
 from toolreel_core._proxy import Profile
 from toolreel_core._settings import LoopConfig, Provider
@@ -215,9 +215,9 @@ def test_each_declared_key_stands_against_its_default_with_the_reason() -> None:
         )
     )
     assert found == (
-        Change("config.max_turns", canonical(12), canonical(4), "enough"),
-        Change("config.text_dialects", canonical(["marked"]), canonical(["marked", "react"])),
-        Change("provider.id_style", canonical("keep"), canonical("kimi")),
+        SettingChange("config.max_turns", canonical(12), canonical(4), "enough"),
+        SettingChange("config.text_dialects", canonical(["marked"]), canonical(["marked", "react"])),
+        SettingChange("provider.id_style", canonical("keep"), canonical("kimi")),
     )
 
 
