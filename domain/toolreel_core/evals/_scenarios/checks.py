@@ -36,7 +36,7 @@ from toolreel_core.evals._scenarios.claims import (
 )
 from toolreel_core.evals._scenarios.forms import checked_value
 from toolreel_core.evals._scenarios.scenario import Check, Evidence, ObservedCall
-from toolreel_core.evals._scenarios.world import as_list, has_arguments, is_equivalent
+from toolreel_core.evals._scenarios.world import as_values, has_arguments, is_equivalent
 
 # Of Anthropic (signature), Gemini (thought_signature), the Responses API (encrypted_content), and entries
 # `reasoning.encrypted` of OpenRouter's reasoning_details (data).
@@ -144,7 +144,7 @@ def _read_check(
     for place in table.only(key, "name", "layer", *further).values:
         what = form if place == key else _FORMS_BESIDE.get(place, place)
         value = checked_value(table, place, what)
-        for one in as_list(value) if what in _OF_TOOLS else ():
+        for one in as_values(value) if what in _OF_TOOLS else ():
             tool = one.get("tool") if isinstance(one, Mapping) else one
             if tool is not None and tool not in tools:
                 raise table.error_at(unknown_name_message("tool", tool, tools), place)
@@ -191,7 +191,7 @@ def _missing_calls(values: _Values, seen: Evidence) -> str:
     within, arguments = values.get("within"), values.get("with", {})
     wanted = [
         {"with": arguments, **(one if isinstance(one, Mapping) else {"tool": one, "ok": True})}
-        for one in as_list(values["called"])
+        for one in as_values(values["called"])
     ]
     replies = [turn.calls for turn in seen.turns if turn.calls]
     before = values.get("before")
@@ -274,7 +274,7 @@ def _unread_values(values: _Values, seen: Evidence) -> str:
     """The values were in results before a call, or before any call that has them in its arguments."""
     told = ""
     for turn in seen.turns:
-        unknown = [value for value in as_list(values["read"]) if not mentions_value(told, value)]
+        unknown = [value for value in as_values(values["read"]) if not mentions_value(told, value)]
         for call in turn.calls:
             for value in unknown:
                 if (
@@ -309,10 +309,10 @@ def _wrong_answer(values: _Values, seen: Evidence) -> str:
 
 def _wrong_words(values: _Values, seen: Evidence) -> str:
     text, negated = _answer_text(seen, values), "says_not" in values
-    if wanted := as_list(values.get("says_one_of", [])):
+    if wanted := as_values(values.get("says_one_of", [])):
         fine = any(contains_value(text, each) for each in wanted)
         return "" if fine else f"the answer says none of {_short_json(wanted)}: {_shorten(text)}"
-    for each in as_list(values["says_not" if negated else "says"]):
+    for each in as_values(values["says_not" if negated else "says"]):
         if contains_value(text, each) == negated:
             return f"the answer {'says' if negated else 'does not say'} {_short_json(each)}: {_shorten(text)}"
     return ""
@@ -345,11 +345,11 @@ def _untrue_claim(
     if claim := invented_act_clause(seen.final, acts, sum(call.ok for call in seen.calls)):
         return f"the final text claims what no tool has done: {_shorten(claim, 80)}"
     for fact in values.get("facts", ()):
-        true, false = fact["true"], as_list(fact["false"])
+        true, false = fact["true"], as_values(fact["false"])
         named = [value for value in false if mentions_value(seen.final, value)]
         if named and not mentions_value(seen.final, true):
             return f"the final text names {named[0]}, but it is {true}"
-    missing = [value for value in as_list(values.get("tells", [])) if not mentions_value(seen.final, value)]
+    missing = [value for value in as_values(values.get("tells", [])) if not mentions_value(seen.final, value)]
     return f"the final text does not tell {missing[0]}" if missing else ""
 
 
@@ -384,7 +384,7 @@ def _answer_text(seen: Evidence, values: _Values) -> str:
 
 
 def _performed_effects(seen: Evidence) -> list[Any]:
-    return as_list(value_at_json_pointer(seen.world.contents(), "/orders") or [])
+    return as_values(value_at_json_pointer(seen.world.contents(), "/orders") or [])
 
 
 def _short_json(value: Json) -> str:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, cast
 from toolreel_core._config_checks import PlaceError, Table, unknown_name_message
 from toolreel_core._jsontext import Json, canonical, chained_digest, value_at_json_pointer
 from toolreel_core.evals._scenarios.forms import checked_value
-from toolreel_core.evals._scenarios.world import as_list, as_text, identifier_from_seed, map_texts
+from toolreel_core.evals._scenarios.world import as_text, as_values, identifier_from_seed, map_texts
 
 # Values are drawn by their place, so a change to a list changes the trials that draw from it.
 _WORDS = """
@@ -84,7 +84,7 @@ def _draw_value(table: Table, name: str, below: _Below, before: Mapping[str, Jso
         return _compute_value(table, operation, before)
     if "largest_first" in draw:
         return _sorted_largest_first(table, before)
-    taken = [_earlier_value(table, "unlike", other, before) for other in as_list(draw.get("unlike", []))]
+    taken = [_earlier_value(table, "unlike", other, before) for other in as_values(draw.get("unlike", []))]
     if "several" not in draw:
         return _draw_one(table, below, name, taken)
     values = list[Json]()
@@ -123,7 +123,7 @@ def _compute_value(inner: Table, operation: str, before: Mapping[str, Json]) -> 
     # Not isinstance, since a boolean is an int.
     numbers = [
         part if type(part) is int else _earlier_value(inner, operation, part, before)
-        for part in as_list(inner.values[operation])
+        for part in as_values(inner.values[operation])
     ]
     if not numbers or any(type(number) is not int for number in numbers):
         raise inner.error_at("name numbers that were drawn before, with from and to", operation)

@@ -25,8 +25,8 @@ from toolreel_core.evals._scenarios.world import (
     TableWorld,
     WorkspaceWorld,
     World,
-    as_list,
     as_text,
+    as_values,
     workspace_tools,
 )
 
@@ -188,7 +188,7 @@ def _script_line(value: Any) -> ScriptLine:  # noqa: ANN401 - of the form
 
 def _read_texts(table: Table, key: str) -> list[str]:
     # A text that is one placeholder has become a value of another type.
-    return [as_text(one) for one in as_list(checked_value(table, key, "texts_said"))]
+    return [as_text(one) for one in as_values(checked_value(table, key, "texts_said"))]
 
 
 def _read_opening_messages(table: Table, user: str) -> tuple[Message, ...]:

@@ -195,7 +195,7 @@ def as_text(value: Json) -> str:
     return value if isinstance(value, str) else canonical(value)
 
 
-def as_list(value: Json) -> list[Any]:
+def as_values(value: Json) -> list[Any]:
     return [*value] if isinstance(value, list | tuple) else [value]
 
 
