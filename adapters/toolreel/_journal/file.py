@@ -469,8 +469,7 @@ def parse_unclosed_journal(data: bytes, source: Path) -> tuple[Recorded, bytes, 
 
     :raises JournalError: if anything else is wrong
     """
-    if data.endswith((b" \n", b" ")):
-        data = data.removesuffix(b"\n").rstrip(b" ")
+    data = data.rstrip(b" ")
     whole, line_end, last = data.rpartition(b"\n")
     if last.endswith(b"}"):
         with suppress(JournalError):
