@@ -75,7 +75,7 @@ def test_explained_every_warning_and_problem_is_in_words(tmp_path: Path) -> None
     lines = said.stdout.splitlines()
     assert lines[:2] == ["line 1      finish tool_calls", "content     Look: "]
     assert 'call        add {"a":1}' in lines
-    assert any("add ARGUMENTS_INVALID_JSON: The arguments are no JSON" in line for line in lines)
+    assert any("add ARGUMENTS_INVALID_JSON: The arguments are not JSON" in line for line in lines)
     for code in ("NAME_NORMALIZED", "ARGUMENTS_REPAIRED", "CALL_ID_DUPLICATE", "FINISH_MISMATCH"):
         assert f"warning     {code}: {WARNING_SENTENCES[code]}" in lines
     assert "line 2      finish error" in lines

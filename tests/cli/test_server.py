@@ -89,13 +89,13 @@ def test_slips_are_told_before_anything_is_sent(tmp_path: Path) -> None:
         cases = {
             ("--header", "X-Tenant"): "expected NAME=VALUE, for example X-Tenant=MY_TENANT",
             ("--header", "X-Tenant=NOWHERE"): "the environment variable NOWHERE is not set",
-            ("--api-key-header", "a b", "--api-key-env", "TENANT"): "'a b' is no name of a header",
+            ("--api-key-header", "a b", "--api-key-env", "TENANT"): "'a b' is not the name of a header",
         }
         for options, said in cases.items():
             assert_mistake(toolreel(*run, *options, cwd=tmp_path, env=ENVIRON), said)
         evaluation = ("eval", "run", "--model", "m", "--base-url", server.url, "--out", "results")
         refused = toolreel(*evaluation, "--api-key-header", "a b", cwd=tmp_path, env=ENVIRON)
-        assert_mistake(refused, "'a b' is no name of a header")
+        assert_mistake(refused, "'a b' is not the name of a header")
     assert list(tmp_path.rglob("*.part")) == []
 
 

@@ -134,7 +134,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     """Pass the requests of any client on to a server, and repair what passes.
 
     The client needs nothing but another base URL. Calls that the model wrote as text become calls, arguments
-    that are no JSON are repaired, and so on: what `toolreel run` does on one reply. Text streams at once.
+    that are not JSON are repaired, and so on: what `toolreel run` does on one reply. Text streams at once.
     The response header x-toolreel-repairs says what was repaired.
 
     \b

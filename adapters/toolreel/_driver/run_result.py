@@ -66,7 +66,7 @@ class EffectTime(NamedTuple):
     kind: EffectTimeKind
     """``cancelled`` is what was under way when the run was cancelled."""
     name: str
-    """The tool's inner name, such as ``files.read``; empty where it is no tool."""
+    """The tool's inner name, such as ``files.read``; empty where it is not a tool."""
     ref: int | None
     """The number of the effect, as events and the journal have it."""
     turn: int

@@ -2,7 +2,7 @@
 
 The first line is a header with version, digest and plan; each other line is an event:
 ``{"n", "kind", "fp", "event"}``. ``kind`` and ``fp`` are the kind and the fingerprint of the effect that it
-answers. ``took`` may follow: how long that took, which is no part of the run. Request bodies are
+answers. ``took`` may follow: how long that took, which is not part of the run. Request bodies are
 not stored: the reducer computes them again, and the fingerprint proves that they are the same. Images, audio
 and files are in lines of their own, ``{"blob", "base64"}``, each once and before the first event that has
 it (those of the plan follow the header); other lines have their digest. A journal that was closed ends with
@@ -256,8 +256,7 @@ def parse_journal(text: str, source: str = "journal") -> Recorded:
     """
     if not text.strip():
         raise JournalError(f"{source}: the journal is empty; record it again")
-    if text.endswith((" \n", " ")):  # the room after the last line of a run that is in progress
-        text = text.removesuffix("\n").rstrip(" ")
+    text = text.rstrip(" ")  # the room after the last line of a run that is in progress
     if not text.endswith("\n"):
         raise JournalError(
             f"{source}: the last line is cut; go on with the run (toolreel resume), or record it again"

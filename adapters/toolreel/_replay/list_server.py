@@ -79,7 +79,7 @@ class RecordingList:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._read: dict[str, tuple[Found, Facts | None]] = {}
-        """By name: the file as it was read, and what is known of it; ``None``: it is no recording."""
+        """By name: the file as it was read, and what is known of it; ``None``: it is not a recording."""
         self._lock = Lock()
 
     def read_recording_rows(self, seconds: float) -> Json:

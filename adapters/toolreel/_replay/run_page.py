@@ -127,7 +127,7 @@ def _load_inner_runs(outer: Trace, folder: Path) -> Iterator[tuple[str, str, Tra
             try:
                 trace = retrace(load_recorded_run(path))
             except (AdapterError, ReplayMismatch):
-                # The outer run has its result; a recording that cannot be read is no part of the page.
+                # The outer run has its result; a recording that cannot be read is not part of the page.
                 continue
             yield key, path.relative_to(folder).as_posix().removesuffix(".journal.jsonl"), trace
 

@@ -71,7 +71,7 @@ _KEY_HEADER = lazy_pattern(r"(?i)(?:proxy-)?authorization|(?:x-(?:goog-)?)?api-k
 _KEY_PARAMETER = lazy_pattern(r"(?i)(?:(?:api|subscription)[-_]?)?key")
 """Parameters of a URL that do, such as Google's ``key`` and Azure's ``subscription-key``."""
 _SCHEME = lazy_pattern(r"(?i)(?:bearer|basic|token|apikey)\s+")
-"""The scheme before a credential, which is no part of it."""
+"""The scheme before a credential, which is not part of it."""
 _MIN_LENGTH = 8
 """Minimum of characters; a shorter value, such as ``ollama``, may be a word that prompts have too."""
 _MIN_DISTINCT = 5
@@ -82,7 +82,7 @@ _DUMMIES = frozenset({
     "api-key", "changeme", "dummy-key", "fake-key", "lm-studio", "lmstudio", "no-key-required", "not-needed",
     "not-required", "placeholder", "sk-no-key-required", "token-abc123", "your-api-key",
 })  # fmt: skip
-"""What servers without keys document as the key to send; shorter ones are no secrets anyway."""
+"""What servers without keys document as the key to send; shorter ones are not secrets anyway."""
 
 
 def known_secrets(environ: Mapping[str, str]) -> dict[str, str]:
@@ -112,7 +112,7 @@ def known_secrets(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def api_key_if_secret(name: str, key: str) -> dict[str, str]:
-    """An API key to keep out of recordings, by the name of its variable; empty if it is no secret.
+    """An API key to keep out of recordings, by the name of its variable; empty if it is not a secret.
 
     Servers that need no key take any, and a word such as ``ollama`` or ``test`` occurs in prompts too.
 
@@ -154,7 +154,7 @@ def secrets_in_request(url: str, headers: Mapping[str, str], known: Collection[s
 
 
 def _credential_if_secret(place: str, value: str, *, is_key: bool) -> dict[str, str]:
-    """A credential by its place, unless it may occur by chance: then it is no secret."""
+    """A credential by its place, unless it may occur by chance: then it is not a secret."""
     if is_key:
         return api_key_if_secret(place, value)
     mixed = re.search(r"\d", value) and len(set(value)) >= _MIN_DISTINCT

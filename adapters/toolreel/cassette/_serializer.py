@@ -68,7 +68,7 @@ def header_of(tree: Mapping[str, Any]) -> SessionHeader:
             now = datetime.fromisoformat(tree["now"])
         if now is None or now.tzinfo is None:
             raise CassetteError(
-                f"now: {tree['now']!r} is no time with a time zone, such as '2026-11-22T14:03:00+00:00'"
+                f"now: {tree['now']!r} is not a time with a time zone, such as '2026-11-22T14:03:00+00:00'"
             )
     rules = tuple(vary_rule_of(entry, f"vary[{n}]") for n, entry in enumerate(tree.get("vary", [])))
     return SessionHeader(rules, now, tree.get("seed"))
@@ -172,7 +172,7 @@ def parse_cassette(text: str) -> tuple[SessionHeader, list[Exchange]]:
     tree: Any = load_yaml(text)
     _check_shape(tree, dict)
     if "toolreel" not in tree:
-        raise CassetteError(f"the key 'toolreel' is missing, so this is no cassette of toolreel: {_RERECORD}")
+        raise CassetteError(f"the key 'toolreel' is missing: this is not a cassette of toolreel; {_RERECORD}")
     check_format_version(tree["toolreel"], CASSETTE_VERSION, "toolreel: a cassette", _RERECORD, CassetteError)
     check_format_version(tree.get("version"), _VCR_VERSION, "version: a cassette", _RERECORD, CassetteError)
     _check_shape(tree, _CASSETTE)

@@ -163,7 +163,7 @@ _LEFT_OUT: Json = "\0left out"
 def pointer_steps(pointer: str) -> tuple[str, ...]:
     if not _POINTER.fullmatch(pointer):
         raise VaryError(
-            f"at: {pointer!r} is no JSON Pointer: write '/' before each key and index, as in "
+            f"at: {pointer!r} is not a JSON Pointer: write '/' before each key and index, as in "
             "/messages/0/content, and '~' and '/' in a key as '~0' and '~1'"
         )
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])

@@ -42,7 +42,7 @@ def database_url(given: str | None, environ: Mapping[str, str] = os.environ) -> 
     try:
         url = sa.make_url(text)
     except exc.ArgumentError:
-        raise DurableError(f"database: {_redact_url(text)} is no URL; {_EXAMPLES}") from None
+        raise DurableError(f"database: {_redact_url(text)} is not a URL; {_EXAMPLES}") from None
     match url.get_backend_name():
         case "sqlite" if url.database and url.database != ":memory:":
             return url

@@ -253,7 +253,7 @@ class _Segment:
         return "uncertain" if in_doubt else ""
 
     def _answer_or_problem(self) -> StoredStep:
-        """What a step stores; a bug in a port is no answer, so that the effect can be performed again."""
+        """What a step stores; a bug in a port is not an answer, so that the effect can be performed again."""
         (effect, *_) = pending(self._state)
         try:
             return self._answer(effect)

@@ -243,7 +243,7 @@ class _HealthServer:
         self._lock = threading.Lock()
         host, _, port = address.rpartition(":")
         if not host or not port.isdecimal() or int(port) > 65_535:
-            raise DurableError(f"health: {address!r} is no address; write HOST:PORT, as 127.0.0.1:9090")
+            raise DurableError(f"health: {address!r} is not an address; write HOST:PORT, as 127.0.0.1:9090")
         try:
             self._socket = listening_socket(host.strip("[]"), int(port))
         except OSError as error:

@@ -404,7 +404,7 @@ def _mask_urls(record: logging.LogRecord) -> bool:
 
 
 class _Body(httpx.ByteStream):
-    """A request body. Reading it, async, is no generator: trio warns about one that a deadline cuts off."""
+    """A request body. An async generator would not do: trio warns about one that a deadline cuts off."""
 
     def __init__(self, body: bytes) -> None:
         super().__init__(body)

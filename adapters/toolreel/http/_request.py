@@ -190,7 +190,7 @@ def header_value_from_variable(variable: str, environ: Mapping[str, str], what: 
 
 def _checked_header_name(name: str) -> str:
     if not _HEADER_NAME.fullmatch(name):
-        raise EndpointConfigError(f"{name!r} is no name of a header")
+        raise EndpointConfigError(f"{name!r} is not the name of a header")
     if name.lower() in _OUR_HEADERS:
         raise EndpointConfigError(f"the header {name} is set by the endpoint itself; leave it out")
     return name.lower()

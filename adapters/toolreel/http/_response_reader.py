@@ -441,7 +441,7 @@ def failure_event(ref: int, error: BaseException) -> RequestFailed:
     'connect'
 
     :param ref: of the ``SendRequest`` that failed
-    :raises BaseException: the exception itself, if it is no failure of a request: a bug, or a cancellation
+    :raises BaseException: the exception itself, if it is not a failure of a request: a bug, or a cancellation
     """
     given: Any = error
     reason = getattr(given, "reason", None)  # urllib.error.URLError wraps what says more

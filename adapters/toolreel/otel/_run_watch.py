@@ -196,7 +196,7 @@ class RunWatch(Watch):
 
     def ended(self, state: State, error: BaseException | None) -> None:
         """End the span of the run, and those that are still open."""
-        # GeneratorExit, CancelledError and KeyboardInterrupt are no faults of the run: somebody stopped it.
+        # GeneratorExit, CancelledError and KeyboardInterrupt are not faults of the run: somebody stopped it.
         stopped = "" if error is None else "cancelled"
         why = type(error).__qualname__ if isinstance(error, Exception) else stopped
         for opened in self._open.values():

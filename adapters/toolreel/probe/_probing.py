@@ -232,14 +232,14 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
 def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
     """The result of a recorded probe, from its recording alone.
 
-    :raises CassetteError: if the file is missing, or is no recording of a probe
+    :raises CassetteError: if the file is missing, or is not a recording of a probe
     :raises toolreel.ReplayMismatch: if it has requests that this version of toolreel does not make
     """
     path = Path(cassette)
     exchanges = Session(path).exchanges
     model = next(filter(None, map(_model_of, exchanges)), "")
     if not model:
-        raise CassetteError(f"{path}: is no recording of a probe: none of its requests names a model")
+        raise CassetteError(f"{path}: not a recording of a probe: none of its requests names a model")
     left: dict[tuple[WireForm, bytes], list[int]] = {}
     for number, each in enumerate(exchanges, 1):
         left.setdefault((wire_form_of_url(each.url), each.body), []).append(number)

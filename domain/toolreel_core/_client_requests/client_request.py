@@ -1,6 +1,6 @@
 """A request of any client: read as far as the proxy understands it, and kept as it came.
 
-What the proxy does not understand is no error: another server may. So an unknown option, a message of an
+What the proxy does not understand is not an error: another server may. So an unknown option, a message of an
 unknown shape or a tool of an unknown type goes out as it came, and only the repairs that would have needed it
 are left out.
 """
@@ -117,7 +117,7 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
     text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
     tree = read_json(text).value_or(None)
     if not isinstance(tree, Mapping):
-        return Refusal("The body is no JSON object.")
+        return Refusal("The body is not a JSON object.")
     if refusal := _request_refusal(tree, form):
         return refusal
     own: Tree = {}

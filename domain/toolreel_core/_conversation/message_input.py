@@ -209,7 +209,7 @@ def messages_from(dicts: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
     >>> messages_from([{"role": "user", "content": "Hello."}])
     (UserMessage(content='Hello.'),)
 
-    :raises ConfigError: if one is no message, or has a field that would be lost; names its place
+    :raises ConfigError: if one is not a message, or has a field that would be lost; names its place
     """
     if isinstance(dicts, Mapping) or not isinstance(dicts, Iterable):
         raise ConfigError(f"messages: expected a list of dicts, got {type(dicts).__name__}")

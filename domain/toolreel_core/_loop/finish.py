@@ -83,7 +83,7 @@ def _outcome_of_problem(problem: Problem, content: str) -> Outcome:
 
 def tally_with_reply(state: State, reply: Reply) -> Tally:
     """The tally with the reply in it."""
-    # An error without any tokens, such as an overload with status 200, is no reply of the model: nobody
+    # An error without any tokens, such as an overload with status 200, is not a reply of the model: nobody
     # bills it, so it does not make the cost unknown.
     usage, price = reply.usage, state.present.price
     if reply.problem is not None and usage == Usage() and not reply.content:

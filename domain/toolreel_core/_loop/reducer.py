@@ -103,7 +103,7 @@ def step(state: State, event: Event) -> Step:
     :raises ProtocolError: if the phase of the run does not accept the event, or its ``ref`` is not pending
     """
     if isinstance(state.phase, Settled) and not isinstance(event, RunStarted | UserSpoke):
-        # After a cancellation, a late answer is no mistake of the driver. It changes and counts nothing.
+        # After a cancellation, a late answer is not a mistake of the driver. It changes and counts nothing.
         late = () if isinstance(event, CancelRequested) else (LateAnswer(event.ref),)
         return Step(state, (), late)
     try:

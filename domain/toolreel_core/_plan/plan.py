@@ -83,8 +83,8 @@ FallbackReason: TypeAlias = Literal[
 ]
 """What ended the run at an endpoint, after its retries and recoveries. ``connection``: none, or it broke;
 ``timeout``: no response in time, or status 408; ``server_error``: a status of 500 and above, or a body that
-is no reply; ``rate_limit``: 429; ``denied``: 401, 402 or 403; ``not_found``: 404 or 410; ``capability``: it
-refuses tools, or the form of the answer; ``empty``: an empty final answer."""
+is not a reply; ``rate_limit``: 429; ``denied``: 401, 402 or 403; ``not_found``: 404 or 410;
+``capability``: it refuses tools, or the form of the answer; ``empty``: an empty final answer."""
 
 ForeignReasoning: TypeAlias = Literal["pin", "drop"]
 """What becomes of signatures, and of reasoning that has to come back, which go to no other provider.

@@ -48,7 +48,7 @@ Why: TypeAlias = Literal[
     "silent",
 ]
 """Why there is no answer. ``refused``: the server refused the request, and would again; ``unreadable``: what
-came is no model's answer. What may pass: ``rate`` to ``too_large``. ``key`` and those behind it: no other
+came is not a model's answer. What may pass: ``rate`` to ``too_large``. ``key`` and those behind it: no other
 question would get an answer either."""
 PASSING: frozenset[Why] = frozenset({"rate", "unavailable", "timeout", "broken", "too_large"})
 STOPPING: frozenset[Why] = frozenset({"key", "payment", "connect", "silent"})

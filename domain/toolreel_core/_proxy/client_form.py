@@ -124,7 +124,7 @@ def _message_without_content(chat: Tree, usage: Usage, own: Tree, _request: Tree
         refused = tree_at(choice, "message").get("refusal")
         stop = "refusal" if refused else _STOPS.get(text_at(choice, "finish_reason"), "end_turn")
     counts = tree_at(own, "usage")
-    if not counts:  # here, what the cache holds is no part of the input
+    if not counts:  # here, what the cache holds is not part of the input
         cached = usage.cached_tokens
         read: Tree = {"cache_read_input_tokens": cached} if cached else {}
         prompt = max(usage.prompt_tokens - cached, 0)

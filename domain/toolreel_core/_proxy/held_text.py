@@ -15,7 +15,7 @@ from toolreel_core._text_calls import BARE, has_think_tags
 from toolreel_core._text_calls import QUOTATION_OPENERS as QUOTATIONS
 
 _LOOKAHEAD = 120
-"""Characters after which a sign that is no marker yet won't become one; the longest marker is shorter."""
+"""Characters after which a sign that is not a marker yet won't become one; the longest marker is shorter."""
 _WORDS = ("functools[", "function call<", "to=", "observation:")
 """Markers that begin with a letter."""
 _SIGNS = rf"[<\[\]✿]|(?<![^\W_])(?:{'|'.join(map(re.escape, _WORDS))})"
@@ -26,7 +26,7 @@ _BARE_SIGN = re.compile(rf"[{{\[`~<>]|^(?:Action|Thought)|{_SIGNS}", re.IGNORECA
 _BRACKETED = ("[tool", "[/tool", "[think", "[/think", "[begin final", "[end final", "[e~")
 """The beginnings of markers in brackets: a link is none of them."""
 _TAG = re.compile(r"</?\w[^<>|]*>")
-"""A tag that is closed: if it is no marker now, it never is."""
+"""A tag that is closed: if it is not a marker now, it never is."""
 _NEVER = re.compile(r"<[^\w|｜‖/]|\][^<~]")
 """Characters that no marker begins with."""
 _BARE_WORDS = (*_WORDS, "action", "thought")

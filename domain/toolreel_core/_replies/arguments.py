@@ -132,7 +132,7 @@ _UNWRAPPINGS: tuple[_Unwrapping, ...] = (
     ("ARGUMENTS_PYTHON_LITERAL", lambda text: "{}" if text in _NOTHING else text),
 )
 _IN_JSON = frozenset({"repeated_keys"})
-"""Allowed by JSON itself, so it is no repair; it has its own code."""
+"""Allowed by JSON itself, so it is not a repair; it has its own code."""
 
 
 def _parse_by_repairs(
@@ -210,7 +210,7 @@ ArgumentErrorCode: TypeAlias = Literal[
 ]
 
 ERROR_WORDS: Mapping[ArgumentErrorCode, str] = {
-    "ARGUMENTS_INVALID_JSON": "The arguments are no JSON and could not be repaired; the call is not run.",
+    "ARGUMENTS_INVALID_JSON": "The arguments are not JSON and could not be repaired; the call is not run.",
     "ARGUMENTS_NOT_OBJECT": "The arguments are JSON but no object; the call is not run.",
     "ARGUMENTS_TRUNCATED": "The arguments were cut at the token limit and are never completed; the call is "
     "not run.",

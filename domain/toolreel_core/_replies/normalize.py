@@ -95,7 +95,7 @@ def normalize_reply(
     :param turn: the turn of the run, part of the ids generated for calls without one
     :param earlier: tool results and user messages of the run; a call written as text that stands there
         word by word is a quotation
-    :param made: the calls that have succeeded; a text that reports one in words is no call
+    :param made: the calls that have succeeded; a text that reports one in words is not a call
     """
     parsed = _parse_body(body)
     if isinstance(parsed, Problem):

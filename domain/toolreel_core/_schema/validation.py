@@ -338,7 +338,7 @@ def _checked_reference_target(schema: Tree, keyword: str, root: Tree) -> Json:
     try:
         Draft202012Validator.check_schema(cast("Tree", target))
     except SchemaError:
-        why = f"$ref {reference!r} points to something that is no JSON Schema"
+        why = f"$ref {reference!r} points to something that is not a JSON Schema"
         raise BadReference(why, schema, keyword) from None
     return target
 

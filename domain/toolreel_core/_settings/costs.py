@@ -19,7 +19,7 @@ _MILLION = 1_000_000
 class Price:
     """Price of a model per million tokens of text.
 
-    :raises ConfigError: if a price is no amount; names the key
+    :raises ConfigError: if a price is not an amount; names the key
     """
 
     input: float

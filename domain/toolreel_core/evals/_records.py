@@ -147,7 +147,7 @@ def record_of(line: str, place: str = "record") -> Record:
     """Read a line.
 
     :param place: what errors call it, such as ``journal.jsonl, line 3``
-    :raises CodecError: if it is no record of this version; names the place
+    :raises CodecError: if it is not a record of this version; names the place
     """
     match value_or_failure(read_json(line).alt(lambda why: CodecError(f"{place}: not a record: {why}"))):
         case CodecError() as error:
@@ -334,7 +334,7 @@ class TrialTally:
 
     @classmethod
     def of(cls, trials: Iterable[Trial]) -> TrialTally:
-        """The tally of some trials; the missing ones are no runs."""
+        """The tally of some trials; the missing ones are not runs."""
         rows = tuple(trials)
         return cls(rows, Counter(one.outcome for one in rows))
 

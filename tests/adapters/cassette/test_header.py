@@ -40,9 +40,9 @@ def test_a_header_is_stored_and_only_what_it_has(header: SessionHeader) -> None:
 @pytest.mark.parametrize(
     ("stored", "said"),
     [
-        ("vary: [{at: user}]", "vary[0]: at: 'user' is no JSON Pointer"),
+        ("vary: [{at: user}]", "vary[0]: at: 'user' is not a JSON Pointer"),
         ("vary: [{at: /a}, {pattern: '('}]", "vary[1]: pattern: '(' is not a regular expression"),
-        ("now: '2026-11-22 14:03'", "now: '2026-11-22 14:03' is no time with a time zone"),
+        ("now: '2026-11-22 14:03'", "now: '2026-11-22 14:03' is not a time with a time zone"),
         ("now: 7", "now: expected a text (in quotes), found int"),
     ],
 )

@@ -92,7 +92,7 @@ POINTERS = "write '/' before each key and index, as in /messages/0/content, and 
     [
         ({}, "a rule needs at (a JSON Pointer), pattern (a regular expression), or both"),
         ({"becomes": "x"}, "a rule needs at (a JSON Pointer), pattern (a regular expression), or both"),
-        *(({"at": at}, f"at: {at!r} is no JSON Pointer: {POINTERS}") for at in ("user", "/a~2", "/a~")),
+        *(({"at": at}, f"at: {at!r} is not a JSON Pointer: {POINTERS}") for at in ("user", "/a~2", "/a~")),
         ({"at": 3}, "at: expected a text, found int"),
         (
             {"pattern": "("},

@@ -143,7 +143,7 @@ GOOD = cassette(exchange('{"a":1}', "plain"))
     ("old", "new", "complaint"),
     [
         (GOOD, "- 1\n...\n", "the top of the file: expected a mapping, found list"),
-        ("toolreel: 1\n", "", "the key 'toolreel' is missing, so this is no cassette of toolreel"),
+        ("toolreel: 1\n", "", "the key 'toolreel' is missing: this is not a cassette of toolreel"),
         (
             "toolreel: 1",
             "toolreel: 2",

@@ -84,7 +84,7 @@ def test_a_worker_whose_database_is_away_is_alive_and_not_ready(postgres: Postgr
 
 def test_an_address_that_is_none_or_taken_is_refused_and_the_slot_is_free_again(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'runs.db'}"
-    with pytest.raises(DurableError, match="'9090' is no address; write HOST:PORT"):
+    with pytest.raises(DurableError, match="'9090' is not an address; write HOST:PORT"):
         Worker(ScriptedEndpoint([]), database, health="9090").start()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"

@@ -14,8 +14,8 @@ from toolreel_core._settings import WireForm
 @pytest.mark.parametrize(
     ("form", "body", "words", "param"),
     [
-        ("messages", b"\xff{", "no JSON object", None),
-        ("responses", "[]", "no JSON object", None),
+        ("messages", b"\xff{", "not a JSON object", None),
+        ("responses", "[]", "not a JSON object", None),
         ("chat_completions", "{}", "messages: expected a list", "messages"),
         ("messages", '{"messages":[]}', "at least one message", "messages"),
         ("messages", '{"messages":["Hi."]}', "messages: expected a list", "messages"),

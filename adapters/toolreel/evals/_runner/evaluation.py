@@ -78,7 +78,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class _SharedTransport(httpx.BaseTransport):
-    """Stays open when an endpoint closes it. Its headers are no secrets, and in no recording."""
+    """Stays open when an endpoint closes it. Its headers are not secrets, and in no recording."""
 
     network: httpx.BaseTransport
     headers: Mapping[str, str]
@@ -230,7 +230,7 @@ class Spending:
 def request_cost(asked: SentRequest, price: Price | None) -> float | None:
     """The cost of a request: as reported, or else by the price; ``None`` if it is neither.
 
-    A price of tokens that nobody counted is no cost. Without a finish it was no reply but an error with
+    A price of tokens that nobody counted is not a cost. Without a finish it was not a reply but an error with
     status 200, which nobody bills.
     """
     if asked.cost is not None or asked.failure:

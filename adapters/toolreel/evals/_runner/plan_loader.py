@@ -128,7 +128,7 @@ def shard_plan(plan: EvalPlan, shard: str) -> EvalPlan:
     Each has an equal part of every cell, and of ``budget.max_cost`` and ``budget.max_tokens``.
 
     :param shard: such as ``1/3`` for the first of three
-    :raises EvalPlanError: if that is no shard
+    :raises EvalPlanError: if that is not a shard
     """
     try:
         return replace(plan, shard=Shard.of(shard))

@@ -168,7 +168,7 @@ class WorldHost:
         if self.real is None or effect.name not in self.outside:
             self.world, output = self.world.call(effect.name, tree)
             return ToolReturned(effect.ref, output)
-        # Images and files are no part of a record, so the model is not shown them either.
+        # Images and files are not part of a record, so the model is not shown them either.
         answer = ToolReturned(effect.ref, self.real.run(effect).output)
         self.results.append(ObservedResult(effect.name, JsonText(effect.arguments), answer.output))
         if isinstance(self.world, TableWorld):

@@ -202,7 +202,7 @@ def _judge_regression(
     if found.difference < 0 and found.p_value <= gate.limit:
         return "failed", finding
     if these.difference < 0 and these.p_value <= gate.limit:
-        # No sample of scenarios shows it, but it is no accident of the trials: nothing that may pass.
+        # No sample of scenarios shows it, but it is not an accident of the trials: nothing that may pass.
         return "undecided", f"{finding}{alone}"
     return "passed", finding
 

@@ -317,7 +317,7 @@ class _StdioMessages:
         if self.noise > _MAX_NOISE_RATIO * self.limit:
             self.flooded = True
             self.link.end_because(
-                f"it wrote more than {_MAX_NOISE_RATIO * self.limit} bytes that are no messages"
+                f"it wrote more than {_MAX_NOISE_RATIO * self.limit} bytes that are not messages"
             )
 
     async def _explain_the_end(self) -> None:

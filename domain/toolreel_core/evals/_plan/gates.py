@@ -78,7 +78,7 @@ def parse_gate_option(text: str) -> Gate:
     found = _OPTION.fullmatch(text.strip())
     if not found or (found["kind"] == "margin" and not found["limit"]):
         what = "margin=0.1, no-regression or nothing-broke, with [these-scenarios] for these alone"
-        raise ConfigError(f"{text!r} is no gate; write {what}")
+        raise ConfigError(f"{text!r} is not a gate; write {what}")
     limit = float(found["limit"] or _LEVEL)
     if not 0 < limit < 1:
         raise ConfigError(f"{text!r}: expected a number above 0 and below 1, got {limit:g}")

@@ -294,7 +294,7 @@ def test_a_server_that_floods_its_output_is_ended(way: str) -> None:
     with McpTools([rude(way, max_message_bytes=100_000)]) as tools:
         flooded = tools.run(called("mcp_rude_do"))
     assert codes(flooded) == ["TOOL_UNAVAILABLE"]
-    assert "it wrote more than 800000 bytes that are no messages" in message(flooded)
+    assert "it wrote more than 800000 bytes that are not messages" in message(flooded)
 
 
 LATE = ["TOOL_TIMEOUT"]
