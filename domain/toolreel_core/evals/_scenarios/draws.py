@@ -101,7 +101,7 @@ def _draw_one(table: Table, below: _Below, label: str, taken: Sequence[Json]) ->
             left = [item for item in items if item not in taken] or items
             return left[below(label, len(left))]
         case {"pattern": text}:
-            alphabets = [_ALPHABETS.get(char, char) for char in text]
+            alphabets = [_ALPHABETS.get(char, char) for char in str(text)]
             if math.prod(map(len, alphabets)) <= len(taken):
                 raise table.error_at("expected more # and ?, so that there are enough", "pattern")
             labels = (f"{label}/{again}" if again else label for again in count())
