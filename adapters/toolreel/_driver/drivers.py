@@ -307,6 +307,8 @@ async def _run_loop(
             answers = (
                 await _perform_in_tasks(perform, wanted) if in_tasks else _perform_in_threads(perform, wanted)
             )
+            # A host may have taken each answer as it came; a replay takes them as they were recorded.
+            answers = getattr(performer, "in_recorded_order", iter)(answers)
         for taken in progress.take_answers(answers):
             yield taken
 

@@ -10,10 +10,11 @@ the recorded one.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
+from math import inf
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_never, cast
 
@@ -140,6 +141,12 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost]):
         with self._lock:
             place = self._places.get(effect.ref)
         return None if place is None else self._recorded.records[place].lap or NOT_MEASURED
+
+    def in_recorded_order(
+        self, answers: Iterable[tuple[Wanted, Event | None]], /
+    ) -> Sequence[tuple[Wanted, Event | None]]:
+        """The answers to effects performed together; one without a line, where the run rests, comes last."""
+        return sorted(answers, key=lambda answer: self._places.get(answer[0].ref, inf))
 
     def finish(self) -> None:
         """Check that every line of the journal was used.

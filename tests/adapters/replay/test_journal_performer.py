@@ -12,10 +12,11 @@ from toolreel._driver import Ports, run
 from toolreel._journal import MemoryJournal, Recorded, parse_journal, read_journal
 from toolreel._replay import DRIVERS, Driver, Rehearsal, replay
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
-from toolreel.tools import PythonTools
+from toolreel.tools import PythonTools, Tool
 from toolreel_core._errors import ReplayMismatch
+from toolreel_core._loop import start, step
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Cancelled, CancelRequested
+from toolreel_core._protocol import Cancelled, CancelRequested, Completed, Finish
 from toolreel_core._settings import LoopConfig
 
 
@@ -82,6 +83,29 @@ def test_a_cancelled_event_needs_no_effect() -> None:
     again = MemoryJournal(PLAN)
     run(PLAN, Rehearsal(parse_journal(journal.text)), journal=again)
     assert again.text == journal.text
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_results_that_a_host_took_as_they_came_are_replayed_in_that_order(
+    driver: Driver, tmp_path: Path
+) -> None:
+    tools = PythonTools([Tool.of(add, read_only=True)])
+    plan = Plan.of(model="m", messages="Add.", tools=tools.surface, config=LoopConfig(parallel_tools=True))
+    two = calling(("add", {"a": 1, "b": 1}), ("add", {"a": 2, "b": 3}))
+    ports, journal, at = (
+        Ports(ScriptedEndpoint([two, saying("2 and 5.")]), tools),
+        MemoryJournal(plan),
+        start(plan),
+    )
+    while at.state.outcome is None:
+        for effect in reversed(at.effects):
+            assert not isinstance(effect, Finish)
+            event = ports.perform(effect)
+            assert event
+            at = step(at.state, journal.record(effect, event))
+    path = tmp_path / "host.journal.jsonl"
+    path.write_text(journal.text, "utf-8")
+    assert replay(path, driver=driver).run.outcome == Completed("2 and 5.")
 
 
 ONCE_MORE = Plan.of(model="m", messages="hi", config=LoopConfig(retry_base_ms=0))
