@@ -278,8 +278,7 @@ class AgentRuns:
         try:
             yield files
         except BaseException as stopped:
-            cancelled = streams and not isinstance(stopped, Exception)
-            files.close(keep=cancelled, ended=cancelled)
+            files.close(keep=streams and not isinstance(stopped, Exception))
             raise
         files.close()
         if files.refused is not None:

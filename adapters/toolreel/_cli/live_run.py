@@ -34,15 +34,12 @@ class Live:
     """Records the traffic, and replays what is recorded already."""
     has_begun: bool = False
 
-    def close(self, *, ended: bool = False) -> EndedRun:
-        """Write the recording, unless nothing has happened; the run so far, and its files.
-
-        :param ended: whether the run has ended; if not, results of tools are not deleted
-        """
+    def close(self) -> EndedRun:
+        """Write the recording, unless nothing has happened; the run so far, and its files."""
         files = self.files
         if files is None:
             return EndedRun(self.log.run)
-        saved = files.close(keep=bool(self.log.answered), ended=ended)
+        saved = files.close(keep=bool(self.log.answered))
         for place in files.journal.withheld:
             err.print(f"A result was withheld from the model and the recording: {place}", style="yellow")
         return EndedRun(self.log.run, saved, files.refused, files.left)
@@ -81,10 +78,9 @@ class LiveSession:
                 notify(self.progress, live.log.at.notes)
                 live.has_begun, live.tape = True, None
             self.perform(live)
-        except BaseException:
-            live.close()
-            raise
-        return live.close(ended=True)
+        finally:
+            done = live.close()
+        return done
 
     def resume(self, cassette: Path) -> EndedRun:
         """Continue a recorded run that was killed or waits, under the plan of its journal.

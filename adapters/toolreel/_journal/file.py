@@ -159,16 +159,10 @@ class _OpenJournal:
         self._seal = Sealing()
         self.failure: AdapterError | None = None
         """What the last event could not be written for."""
-        self._holds_results = False
 
     def withhold(self, secrets: Mapping[str, str]) -> None:
         """Take further secrets that must not be written, by name; a driver says those of its performer."""
         self._secrets |= secrets
-
-    @property
-    def holds_results(self) -> bool:
-        """Whether tools have run whose results are in this file."""
-        return self._holds_results
 
     def record(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Event:
         """Write an event, the effect that it answers, and its times; nothing more is written after a failure.
@@ -302,8 +296,6 @@ class _OpenJournal:
                         )
                         self._append(f"{short}\n".encode(), room=b"")
                 raise
-            finally:
-                self._holds_results |= isinstance(event, ToolReturned) and self._end > before
         self._seal.add_lines(data)
 
     def _append(self, line: bytes, room: bytes = ROOM) -> None:
@@ -381,12 +373,18 @@ class FileJournal(_OpenJournal):
                 self._truncate_file(0)
             blobs = blob_lines(plan)
             self._write_lines((self._header, *blobs.values()), None, None)
+            self._first_event = self._end
             self._blobs |= blobs.keys()
             if durable:
                 fsync_folder_and_ancestors(path.parent, first)
         except JournalError:
             self.discard()
             raise
+
+    @property
+    def holds_events(self) -> bool:
+        """Whether anything that happened in the run is in the file."""
+        return self._end > self._first_event
 
     def withhold(self, secrets: Mapping[str, str]) -> None:
         """Take further secrets that must not be written; a plan with one of them does not stay on disk.
@@ -441,7 +439,6 @@ class ReopenedJournal(_OpenJournal):
         self._events = len(self.recorded.records)
         # Also those whose event was not written any more.
         self._blobs |= {*_BLOB_LINE.findall(self.recorded.text)}
-        self._holds_results = any(isinstance(event, ToolReturned) for event in self.recorded.events)
 
     def _recover_part_file(self) -> Recorded:
         recorded, lines, torn = parse_unclosed_journal(self._file.readall(), self._part)

@@ -20,8 +20,8 @@ from toolreel_core._protocol import ReplyRead, SendRequest
 class RecordedFiles:
     """A cassette and its journal, of which both are written or neither.
 
-    If an event cannot be written, the run ends there and existing files stay unchanged. Results of tools that
-    were recorded are kept in the journal's ``.part``, from which the run can be resumed.
+    If an event cannot be written, the run ends there and existing files stay unchanged. What was recorded is
+    kept in the journal's ``.part``, from which the run can be resumed.
     """
 
     refused: AdapterError | None = None
@@ -47,8 +47,8 @@ class RecordedFiles:
             journal_path(path), plan, known_secrets=secrets, overwrite=replaces, durable=durable
         )
 
-    def close(self, *, keep: bool = True, ended: bool = True) -> tuple[Path, ...]:
-        """:param ended: whether the run has ended; if not, results of tools are not deleted"""
+    def close(self, *, keep: bool = True) -> tuple[Path, ...]:
+        """:param keep: whether the recording gets its name; else a ``.part`` keeps what happened"""
         self.refused = self.journal.failure
         if keep and not self.refused:
             try:
@@ -58,7 +58,7 @@ class RecordedFiles:
             except AdapterError as error:
                 self.refused = error
         if self.refused or not keep:
-            if self.journal.holds_results and (self.refused or not ended):
+            if self.journal.holds_events:
                 self.left = self.journal.close_without_renaming()
             else:
                 self.journal.discard()

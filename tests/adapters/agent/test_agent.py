@@ -22,13 +22,16 @@ from toolreel import (
     LoopConfig,
     Never,
     OutcomeError,
+    Ports,
     Preset,
     PythonTools,
     Run,
     SystemMessage,
     Tool,
     UserMessage,
+    current_call,
     replay,
+    resume,
     tool,
 )
 from toolreel._driver import Resting
@@ -219,6 +222,24 @@ def test_a_run_on_an_endpoint_of_ones_own_is_recorded_as_a_journal(tmp_path: Pat
     agent(ASKS, FOUR, tools=[stock]).run("How many?", record=tmp_path / "pins")
     assert [file.name for file in tmp_path.iterdir()] == ["pins.journal.jsonl"]
     assert replay(tmp_path / "pins").run.text == "There are 4."
+
+
+def test_a_recorded_run_that_is_stopped_in_its_first_call_keeps_what_happened(tmp_path: Path) -> None:
+    """The model has answered, and the tool may have had effects: no result of it is needed for a record."""
+    ordered: list[str] = []
+
+    def stock(part: str) -> int:
+        ordered.append(current_call().key)
+        if len(ordered) == 1:
+            raise KeyboardInterrupt
+        return len(part)
+
+    with pytest.raises(KeyboardInterrupt):
+        agent(ASKS, tools=[stock]).run("How many?", record=tmp_path / "pins")
+    assert [file.name for file in tmp_path.iterdir()] == ["pins.journal.jsonl.part"]
+    ports = Ports(ScriptedEndpoint([FOUR]), PythonTools([stock]))
+    assert resume(tmp_path / "pins.journal.jsonl", ports).completed
+    assert ordered[0] == ordered[1], "the tool is called again under its key"
 
 
 def test_a_host_that_is_not_open_yet_says_so() -> None:
