@@ -413,7 +413,11 @@ class Agent(Generic[Value_co]):
         check_run_arguments(journal=journal, observe=how.get("observe"), inbox=how.get("inbox"))
         if record is not None and journal is not None:
             raise ConfigError("record and journal are both given; a recording has a journal of its own")
-        path = None if record is None else Path(str(record).removesuffix(".yaml") + ".yaml")
+        path = None
+        if record is not None:
+            from toolreel._journal import cassette_path  # most runs are not recorded
+
+            path = cassette_path(record)
         settings: dict[str, Any] = {**how, "record": path}
         return AgentRuns(self, self._output, **settings)
 

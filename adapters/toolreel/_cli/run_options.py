@@ -30,6 +30,7 @@ from toolreel._cli.options import (
 from toolreel._cli.progress import RunProgress
 from toolreel._driver import Always, Approver, Never
 from toolreel._internal import count_with_noun
+from toolreel._journal import cassette_path
 from toolreel.tools import load_tools
 from toolreel.tools.mcp import read_mcp_servers
 from toolreel_core._conversation import SystemMessage, UserMessage
@@ -250,21 +251,13 @@ durable_option = click.option(
 
 
 def cassette_path_from_name(name: str | None) -> Path | None:
-    if name is None:
-        return None
-    path = Path(name.removesuffix(".yaml") + ".yaml")
-    if path.name == ".yaml":
-        raise click.BadParameter(
-            f"{name!r} names no file; expected a path such as cassettes/notes/local--qwen",
-            param_hint="--record",
-        )
-    return path
+    return None if name is None else cassette_path(name)
 
 
 def cassette_path_of_run(file: Path) -> Path:
     """The path of a run's cassette (which may not exist), from its name, its cassette or its journal."""
     name = file.name.removesuffix(".part").removesuffix(".journal.jsonl").removesuffix(".yaml")
-    return file.with_name(f"{name}.yaml")
+    return file.parent / f"{name}.yaml"
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,8 @@ def outcome_in_words(outcome: outcomes.Outcome | Resting, server: ServerAddress 
     words: dict[str, Any] = {key: getattr(outcome, key) for key in outcome.__dataclass_fields__}
     said = next((words[key] for key in ("message", "reason", "detail") if key in words), "")
     words["because"] = f": {said}" if said.strip() else ""
-    limit = words.get("limit", words.get("times", 0))
+    # A budget may have been exceeded by far: its last request was larger than what was left.
+    limit = max(words.get("limit", words.get("times", 0)), words.get("used", 0))
     # A cost may be a fraction, which rounding would turn into 0.
     words["doubled"] = round(2 * limit) if limit >= 1 else 2 * limit
     match outcome:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Reason,
         Recorded,
         RunSource,
+        cassette_path,
         is_withheld_result,
         journal_path,
         journal_paths_of_cassette,

@@ -358,9 +358,11 @@ class FileJournal(_OpenJournal):
         if path.exists() and not overwrite:
             raise JournalError(f"{path} exists; record under another name, or overwrite it (overwrite=True)")
         if self._part.exists() and not overwrite:
+            self._open()  # or an error, if a process is writing it
+            self._file.close()
             raise JournalError(
                 f"{self._part} is what a run left that did not end; go on with it (toolreel resume), or "
-                "overwrite it (overwrite=True)"
+                "overwrite it with --overwrite (overwrite=True)"
             )
         with as_journal_errors(path):
             first = make_folders(path.parent)

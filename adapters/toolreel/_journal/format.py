@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 
 from toolreel._driver import Lap, Wanted
 from toolreel._internal import CassetteError, JournalError, check_format_version
-from toolreel_core._errors import CodecError
+from toolreel_core._errors import CodecError, ConfigError
 from toolreel_core._jsontext import Json, as_tree, canonical, digest, read_json, value_or_failure
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -212,6 +212,19 @@ def read_journal(path: Path | str) -> Recorded:
         raise JournalError(f"{path}: not a readable journal: {error}") from None
 
 
+def cassette_path(name: Path | str) -> Path:
+    """The cassette of a recording with this name.
+
+    :raises ConfigError: if the name is empty, or a folder
+    """
+    path = Path(f"{name}".removesuffix(".yaml") + ".yaml")
+    if not path.name.removesuffix(".yaml").strip("."):
+        raise ConfigError(
+            f"record: {str(name)!r} names no file; expected a path such as cassettes/notes/local--qwen"
+        )
+    return path
+
+
 def journal_path(cassette: Path, number: int = 1) -> Path:
     """The journal of a recording's first run, of its second, and so on; names of recordings have no plus."""
     end = f"+{number}" if number > 1 else ""
@@ -227,7 +240,7 @@ def recording_files(path: Path) -> tuple[Path | None, Path]:
     """The cassette (if there is one) and the journal for a path; an error says which of them is missing."""
     if path.name.endswith(".jsonl"):
         return None, path
-    cassette = path if path.suffix == ".yaml" else path.with_name(path.name + ".yaml")
+    cassette = path if path.suffix == ".yaml" else path.parent / f"{path.name}.yaml"  # of "." as well
     journal = journal_path(cassette)
     if cassette.exists() and journal.exists():
         return cassette, journal

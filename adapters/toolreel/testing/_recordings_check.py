@@ -121,13 +121,20 @@ def _files_below(paths: Sequence[Path]) -> Iterator[Path]:
             raise CassetteError(f"{path}: there is no such file or folder")
         if path.is_file():
             yield path
-        for here, folders, names in os.walk(path):
+            continue
+        for here, folders, names in os.walk(path, onerror=_refuse_folder):
             folders[:] = sorted(name for name in folders if not _SKIPPED.fullmatch(name))
             yield from (Path(here, name) for name in sorted(names))
 
 
+def _refuse_folder(error: OSError) -> None:
+    raise CassetteError(f"{error.filename}: cannot be read: {error.strerror}")
+
+
 def _is_recording(path: Path) -> bool:
     if not _HOMES.isdisjoint(path.absolute().parent.parts):
+        return True
+    if path.exists() and not os.access(path, os.R_OK):  # it is reported as unreadable
         return True
     # A large file of another kind need not be read: these keys are at the beginning.
     return len(_HEAD.findall(_raw_text(path, 4096))) > 1 or path.with_name(path.stem + _JOURNAL).exists()

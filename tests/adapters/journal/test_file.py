@@ -151,6 +151,7 @@ def test_one_process_at_a_time_writes_a_journal(tmp_path: Path) -> None:
         told = f"{path}.part: another process is writing it; wait until it has ended, or stop it"
         assert complaint(JournalError, lambda: ReopenedJournal(path)) == told
         assert complaint(JournalError, lambda: FileJournal(path, PLAN, overwrite=True)) == told
+        assert complaint(JournalError, lambda: FileJournal(path, PLAN)) == told
         assert part_path(path).read_bytes().rstrip() == before.rstrip()
         other.kill()
     with ReopenedJournal(path) as journal:

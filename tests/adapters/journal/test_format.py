@@ -83,7 +83,7 @@ def test_a_file_gets_its_name_when_it_is_closed(tmp_path: Path) -> None:
         (
             "j.jsonl.part",
             "is what a run left that did not end; go on with it (toolreel resume), or "
-            "overwrite it (overwrite=True)",
+            "overwrite it with --overwrite (overwrite=True)",
         ),
     ],
 )

@@ -139,12 +139,12 @@ THERE = ServerAddress(URL)
         (
             BudgetSpent("tokens", 2e6, 1e6),
             "the budget of tokens is used up: 2,000,000 of 1,000,000",
-            "raise the limit: set max_total_tokens=2000000",
+            "raise the limit: set max_total_tokens=4000000",
         ),
         (
             ConversationSpent("turns", 10, 9),
             "the conversation has used up its turns: 10 of 9",
-            "raise the limit: set max_conversation_turns=18; or begin a new conversation",
+            "raise the limit: set max_conversation_turns=20; or begin a new conversation",
         ),
     ],
 )
