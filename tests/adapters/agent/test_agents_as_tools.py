@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 import pytest
 
 from tests.adapters.agent.shop import ON, agent, order, results
+from tests.adapters.tools.test_typed_output import Point
 from tests.patience import HANG
 from toolreel import Agent, AgentRun, Spent
 from toolreel.testing import Lost, calling, saying
@@ -65,6 +67,9 @@ def test_a_typed_answer_is_told_as_its_value() -> None:
     [
         ([Lost("connect", "down")], {"config": {"max_tries": 1}}, "AGENT_DID_NOT_ANSWER"),
         ([calling(("order", {"part": "pin"}))], {"tools": [order]}, "AGENT_RESTS"),
+        ([saying('{"x": 13}')], {"output": Point}, "AGENT_DID_NOT_ANSWER"),
+        ([saying('{"x": 13}')], {"output": Point}, "no 13, please"),
+        ([saying('{"value": "nope"}')], {"output": date}, "expected a date such as"),
     ],
 )
 def test_a_run_without_an_answer_is_an_error_of_the_call(
