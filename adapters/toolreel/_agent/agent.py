@@ -336,10 +336,10 @@ class Agent(Generic[Value_co]):
         run_agent: Any = self.arun if is_async else self.run
 
         async def aask(prompt: str) -> dict[str, Json]:
+            if not prompt.strip():
+                raise ToolError("prompt: it is empty; write what the agent shall do")
             bill = begin_spending()
-            run: AgentRun[Any] = await await_if_awaitable(
-                run_agent(prompt, record=_unused_recording_path(folder))
-            )
+            run = await await_if_awaitable(run_agent(prompt, record=_unused_recording_path(folder)))
             bill.add_ended_run(run.spent)
             return _tool_result_of_agent_run(run)
 

@@ -80,6 +80,14 @@ def test_a_run_without_an_answer_is_an_error_of_the_call(
     assert [code in json.dumps(result) for result in results(ended)] == [True]
 
 
+@pytest.mark.parametrize("prompt", ["", " \n"])
+def test_an_inner_agent_is_not_asked_nothing(prompt: str) -> None:
+    asks = calling(("ask_agent", {"prompt": prompt}))
+    ended = agent(asks, saying("OK."), tools=[agent().as_tool()]).run("Pins?")
+    (error,) = results(ended)[0]["errors"]
+    assert (error["code"], "write what the" in error["message"]) == ("ARGUMENT_ERROR", True)
+
+
 @pytest.mark.parametrize("run", ON)
 @pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])
 def test_a_limit_of_costs_holds_for_the_whole_tree(run: Callable[..., AgentRun[Any]], limit: str) -> None:
