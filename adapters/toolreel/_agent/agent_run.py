@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypedDict, TypeVar, cast
 
+from toolreel._agent.settings import check_types
 from toolreel._driver import (
     AsyncPorts,
     Incoming,
@@ -133,6 +134,7 @@ class AgentRun(Run, Generic[Value_co]):
     async def _decide(
         self, drive: _Drive, approved: bool, reason: str = "", *, awaits: bool = False
     ) -> AgentRun[Value_co]:
+        check_types(reason=reason)
         for effect in pending(self.state):
             if isinstance(effect, AskApproval):
                 decision = ApprovalGiven(effect.ref, approved, reason)

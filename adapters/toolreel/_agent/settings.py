@@ -104,10 +104,11 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "name": (str,),
     "on": (Iterable,),
     "description": (str,),
+    "reason": (str,),
     "record": (str, Path),
     "overwrite": (bool,),
 }
-_NEEDED = {"model", "seed", "name", "description", "overwrite"}
+_NEEDED = {"model", "seed", "name", "description", "reason", "overwrite"}
 """Those that may not be ``None``."""
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
 
-from toolreel._driver import immediately
+from toolreel._driver import check_run_arguments, immediately
 from toolreel._internal import ToolModuleError, start_in_daemon_thread
 from toolreel.tools._call_context import CurrentCall, RunContext, as_current_call
 from toolreel.tools._hosts import await_future
@@ -30,7 +30,7 @@ from toolreel.tools._results import (
     unexpected_part_of_error,
 )
 from toolreel.tools._signature import ParameterTypes, docstring_summary, signature_of, untyped_arguments
-from toolreel_core._config_checks import check_choice, unknown_name_message
+from toolreel_core._config_checks import Table, check_choice, unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, parse
 from toolreel_core._protocol import RunTool, ToolReturned, dump, load_event
@@ -65,6 +65,7 @@ class Tool:
 
     def __post_init__(self) -> None:
         check_choice("ok_key", self.ok_key, get_args(OkKey))
+        check_run_arguments(isolated=self.isolation)
         object.__setattr__(self, "arguments", _typed_arguments(self.definition, self.function))
         if self.isolation is not None:
             place = f"tool {self.definition.name!r}"
@@ -264,7 +265,8 @@ class Toolbox:
         self._tools_in = {each.name: named[each.name] for each in self.surface.definitions}
         self.has_settings = (deadline, deps, on_error) != (CALL_DEADLINE, None, None)
         """Whether it is more than a list of tools."""
-        self._deadline = deadline
+        self._deadline = Table.of({"deadline": deadline}).value("deadline", float | None)
+        check_run_arguments(on_error=on_error)
         self._deps = deps
         self._on_error = on_error or _log_error
         self._check_async_tools_allowed()
