@@ -76,6 +76,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: agent().run("hi", record=a(3)), "record: expected str or Path"),
     (lambda: agent(preset=3), "preset: expected str or Path or Iterable or Preset"),
     (lambda: agent(fallbacks=[Fallback("b", on=a(["slow"]))]), "on: expected some of connection"),
+    (lambda: agent(fallbacks=[Fallback("b", on=a("timeout"))]), "on: expected list or tuple or Set, got str"),
     (
         lambda: agent().run([CALLED]),
         r"messages\[0\].tool_calls\[0\].function.arguments.x: a object is not JSON",
