@@ -262,6 +262,8 @@ class Types:
         for extra in extras:
             # ``documentation`` is that of typing_extensions.Doc (PEP 727).
             name = "description" if _is_pydantic_field(extra) else "documentation"
+            if name == "description" and not extra.is_required():
+                raise ConfigError("a default in Field is lost; write it after =")
             text = extra if isinstance(extra, str) else getattr(extra, name, None)
             if isinstance(text, str) and text:
                 return kind.with_keywords(description=text)
@@ -425,9 +427,11 @@ _CONSTRAINTS: Mapping[str, Mapping[str, str]] = {
     "min_length": {"string": "minLength", "array": "minItems", "object": "minProperties"},
     "max_length": {"string": "maxLength", "array": "maxItems", "object": "maxProperties"},
     "pattern": {"string": "pattern"},
-    "func": {},
+    # No schema can say these, and nothing would check or apply them.
+    **{name: {} for name in ("func", "max_digits", "decimal_places", "tz")},
+    **{name: {} for name in ("strip_whitespace", "to_upper", "to_lower", "ascii_only")},
 }
-"""By the attribute of a constraint, its keyword for each JSON type; a function has none."""
+"""By the attribute of a constraint, its keyword for each JSON type."""
 
 
 def _constrained_type(kind: JsonType, extras: Sequence[object]) -> JsonType:
@@ -441,8 +445,8 @@ def _constrained_type(kind: JsonType, extras: Sequence[object]) -> JsonType:
     ]
     for extra, (name, keywords) in product(each, _CONSTRAINTS.items()):
         bound = getattr(extra, name, None)
-        # ``annotated_types.Len(0, n)`` has a minimum of 0, which limits nothing.
-        if bound is None or (name == "min_length" and not bound):
+        # ``annotated_types.Len(0, n)`` has a minimum of 0, which limits nothing; only a time can be without.
+        if bound is None or (name == "min_length" and not bound) or (bound is False and name != "tz"):
             continue
         if not kinds or not keywords.keys() >= kinds or not isinstance(bound, int | float | str):
             raise ConfigError(f"a schema cannot say {extra!r} here; check it inside the function")

@@ -33,6 +33,7 @@ from pydantic import (
     BaseModel,
     Field,
     PositiveInt,
+    StringConstraints,
     TypeAdapter,
 )
 from pydantic.dataclasses import dataclass as pydantic_dataclass
@@ -322,6 +323,10 @@ def test_what_does_not_read_is_told_with_its_place(hint: object, value: Json, to
             {"type": "string", "pattern": "^a", "description": "Begins with a."},
         ),
         (Annotated[str, typing_extensions.Doc("Words.")], {"type": "string", "description": "Words."}),
+        (
+            Annotated[str, StringConstraints(strip_whitespace=False, min_length=2)],
+            {"type": "string", "minLength": 2},
+        ),
         (object, {}),
     ],
 )
@@ -333,6 +338,8 @@ def test_constraints_and_formats_are_told(hint: object, schema: Json) -> None:
     ("hint", "told"),
     [
         ({"a": int}, "it: {'a': <class 'int'>} cannot be carried by JSON"),
+        (Annotated[int, Field(default=3)], "it: a default in Field is lost; write it after ="),
+        (list[Annotated[int, Field(default_factory=int)]], "it: a default in Field is lost; write it"),
         (GenericAlias(list, ([int],)), "it: [<class 'int'>] cannot be carried by JSON"),
         pytest.param(
             TypeVar("C", Mapped, str),
@@ -354,6 +361,13 @@ def test_what_cannot_be_told_is_refused() -> None:
         Annotated[date, at.Ge(DAY)],
         Annotated[Decimal, at.Gt(0)],
         Annotated[str, at.Predicate(str.isupper)],
+        Annotated[Decimal, Field(max_digits=3)],
+        Annotated[Decimal, Field(decimal_places=0)],
+        Annotated[str, StringConstraints(strip_whitespace=True)],
+        Annotated[str, StringConstraints(to_upper=True)],
+        Annotated[str, StringConstraints(to_lower=True)],
+        Annotated[datetime, msgspec.Meta(tz=True)],
+        Annotated[datetime, msgspec.Meta(tz=False)],
     ):
         assert complaint(ConfigError, partial(kind_of, hint)).endswith("check it inside the function")
 
