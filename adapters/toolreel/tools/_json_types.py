@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, Flag
 from importlib import import_module
 from itertools import product
 from pathlib import Path, PurePath
@@ -192,7 +192,7 @@ class Types:
         if origin in _OBJECTS:
             return self._object_type(arguments)
         if isinstance(hint, type) and issubclass(hint, Enum):
-            return _choice_type([*hint])
+            return _flags_type(hint) if issubclass(hint, Flag) else _choice_type([*hint])
         if isinstance(hint, TypeVar):  # of a generic type without arguments
             known = hint.__constraints__
             return self.json_type(Union[known] if known else hint.__bound__ or Any)  # noqa: UP007 - of any number
@@ -416,6 +416,14 @@ def _choice_type(choices: Sequence[object]) -> JsonType:
         raise _unexpected_value_error(value, f"one of {', '.join(map(canonical, written))}")
 
     return JsonType(_with_enum_value_types({"enum": written}), read_value)
+
+
+def _flags_type(kind: type[Flag]) -> JsonType:
+    bits = [flag.value for flag in kind]
+    expected = f"a sum of {', '.join(map(str, bits))}"
+    return _json_type_with_converter(
+        lambda value: kind(int(value)), expected, "integer", minimum=0, maximum=sum(bits)
+    )
 
 
 _CONSTRAINTS: Mapping[str, Mapping[str, str]] = {

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, Flag
 from functools import partial
 from pathlib import Path
 from types import GenericAlias
@@ -49,6 +49,11 @@ from toolreel_core._schema import violations
 class Colour(Enum):
     RED = "red"
     BLUE = "blue"
+
+
+class Access(Flag):
+    READ = 1
+    WRITE = 4
 
 
 class Place(TypedDict):
@@ -222,6 +227,7 @@ def kind_of(hint: object) -> JsonType:
         (Found, {"places": [1], "more": 2}, {"places": [1], "more": 2}),
         (Literal[[1]], [1], [1]),
         (Literal[1, True], 1, 1),
+        (Access, 5.0, Access.READ | Access.WRITE),
         (Literal[1, True], True, True),
     ],
 )
@@ -271,6 +277,12 @@ def test_an_alias_is_resolved_or_refused_where_a_function_names_it() -> None:
     assert told == "tool 'tool': the schema refers to itself without end"
 
 
+def test_a_sum_of_flags_is_a_default() -> None:
+    parameters = signature_of(taking(Access, Access.READ | Access.WRITE)).definition.parameters
+    assert not violations(parameters, canonical({"value": 5}))
+    assert '"default":5' in parameters
+
+
 def test_the_parts_of_a_dataclass_are_told_with_words_and_defaults() -> None:
     assert kind_of(Point).schema == {
         "type": "object",
@@ -291,6 +303,7 @@ def test_the_parts_of_a_dataclass_are_told_with_words_and_defaults() -> None:
         (date, "tomorrow", 'expected a date such as "2026-11-22", got "tomorrow"'),
         (Decimal, "NaN", 'expected a decimal number such as "12.50", got "NaN"'),
         (Colour, "green", 'expected one of "red", "blue", got "green"'),
+        (Access, 2, "expected a sum of 1, 4, got 2"),
         (Literal[1], True, "expected one of 1, got true"),
         (list[int], [1, "b"], '/1: expected an integer, got "b"'),
         (dict[int, int], {"a": 1}, '/a: expected an integer, got "a"'),
@@ -327,6 +340,7 @@ def test_what_does_not_read_is_told_with_its_place(hint: object, value: Json, to
             Annotated[str, StringConstraints(strip_whitespace=False, min_length=2)],
             {"type": "string", "minLength": 2},
         ),
+        (Access, {"type": "integer", "minimum": 0, "maximum": 5}),
         (object, {}),
     ],
 )
