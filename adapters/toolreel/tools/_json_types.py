@@ -85,9 +85,7 @@ class JsonType:
             raise InvalidValue(error.reason, (step, *error.path)) from None
 
 
-def _json_type_with_converter(
-    convert: Callable[[Any], object], expected: str, *kinds: str, **schema: Json
-) -> JsonType:
+def _converted_type(convert: Callable[[Any], object], expected: str, *kinds: str, **schema: Json) -> JsonType:
     def read_value(value: Json) -> object:
         try:
             return convert(value)
@@ -111,32 +109,28 @@ def _identity(value: Json) -> Json:
 
 _ANYTHING = JsonType({}, _identity)
 _NULL = JsonType({"type": "null"}, _identity)
-_PATH = _json_type_with_converter(Path, "a path", "string", format="path")
+_PATH = _converted_type(Path, "a path", "string", format="path")
 _SCALARS: Mapping[object, JsonType] = {
     str: JsonType({"type": "string"}, _identity),
     # JSON Schema takes 3.0 as an integer, and the keys of an object are texts.
-    int: _json_type_with_converter(int, "an integer", "integer"),
-    float: _json_type_with_converter(float, "a number below 1.8e308", "number"),
+    int: _converted_type(int, "an integer", "integer"),
+    float: _converted_type(float, "a number below 1.8e308", "number"),
     bool: JsonType({"type": "boolean"}, _identity),
     None: _NULL,
     NoneType: _NULL,
     Any: _ANYTHING,
     object: _ANYTHING,
-    datetime: _json_type_with_converter(
+    datetime: _converted_type(
         datetime.fromisoformat, 'a date and time such as "2026-11-22T09:30:00Z"', "string", format="date-time"
     ),
-    date: _json_type_with_converter(
-        date.fromisoformat, 'a date such as "2026-11-22"', "string", format="date"
-    ),
-    time: _json_type_with_converter(time.fromisoformat, 'a time such as "09:30:00"', "string", format="time"),
-    UUID: _json_type_with_converter(
+    date: _converted_type(date.fromisoformat, 'a date such as "2026-11-22"', "string", format="date"),
+    time: _converted_type(time.fromisoformat, 'a time such as "09:30:00"', "string", format="time"),
+    UUID: _converted_type(
         UUID, 'a UUID such as "c7f9d3a2-5b1e-4c6d-8e2f-0a1b2c3d4e5f"', "string", format="uuid"
     ),
     Path: _PATH,
     PurePath: _PATH,
-    Decimal: _json_type_with_converter(
-        _finite_decimal, 'a decimal number such as "12.50"', "number", "string"
-    ),
+    Decimal: _converted_type(_finite_decimal, 'a decimal number such as "12.50"', "number", "string"),
 }
 _ARRAYS: Mapping[object, Callable[[list[object]], object]] = {
     list: list,
@@ -421,9 +415,7 @@ def _choice_type(choices: Sequence[object]) -> JsonType:
 def _flags_type(kind: type[Flag]) -> JsonType:
     bits = [flag.value for flag in kind]
     expected = f"a sum of {', '.join(map(str, bits))}"
-    return _json_type_with_converter(
-        lambda value: kind(int(value)), expected, "integer", minimum=0, maximum=sum(bits)
-    )
+    return _converted_type(lambda value: kind(int(value)), expected, "integer", minimum=0, maximum=sum(bits))
 
 
 _CONSTRAINTS: Mapping[str, Mapping[str, str]] = {
@@ -552,12 +544,8 @@ def _record_fields(kind: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, A
             # With postponed annotations, __required_keys__ misses Required and NotRequired.
             outer = get_origin(get_args(hint)[0] if get_origin(hint) is Annotated else hint)
             is_marked = outer in {Required, NotRequired}
-            yield (
-                name,
-                hint,
-                outer is Required if is_marked else name in kind.__required_keys__,
-                _NOTHING,
-            )
+            is_required = outer is Required if is_marked else name in kind.__required_keys__
+            yield name, hint, is_required, _NOTHING
         return
     fields = getattr(kind, "__dataclass_fields__", {}).values()
     # ``inspect.signature`` shows a sentinel as the default of a field with a factory.

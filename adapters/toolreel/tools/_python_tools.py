@@ -375,11 +375,9 @@ class PythonTools(Toolbox):
         call = self._prepare_call(effect)
         try:
             perform = partial(immediately, call.perform())
-            return (
-                perform()
-                if call.seconds is None
-                else start_in_daemon_thread(effect.name, perform).result(call.seconds)
-            )
+            if call.seconds is None:
+                return perform()
+            return start_in_daemon_thread(effect.name, perform).result(call.seconds)
         # This is the deadline: a TimeoutError of the tool itself is a result by now.
         except TimeoutError:
             return call.timeout_result()

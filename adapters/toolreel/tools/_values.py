@@ -85,7 +85,10 @@ def _convert_to_json(value: object, above: tuple[int, ...], parts: list[Media]) 
 def _convert_object(named: Mapping[object, object], above: tuple[int, ...], parts: list[Media]) -> Json:
     written: dict[str, Json] = {}
     for key, item in named.items():
-        name = _json_key(key)
+        name = value_as_json(key)
+        if isinstance(name, Mapping | list):
+            raise TypeError(f"keys must be str, int, float, bool or None, not {type(key).__name__}")
+        name = name if isinstance(name, str) else str(canonical(name))
         if name in written:
             raise ValueError(f"two keys of an object are {name!r} in JSON, one of them {key!r}; rename one")
         written[name] = _convert_to_json(item, above, parts)
@@ -105,10 +108,3 @@ def _named_fields(value: object) -> Mapping[object, object] | None:
         return None
     written = getattr(kind, "__struct_encode_fields__", names)  # a struct may rename its fields
     return {key: getattr(value, name) for key, name in zip(written, names, strict=True)}
-
-
-def _json_key(key: object) -> str:
-    value = value_as_json(key)
-    if isinstance(value, Mapping | list):
-        raise TypeError(f"keys must be str, int, float, bool or None, not {type(key).__name__}")
-    return value if isinstance(value, str) else str(canonical(value))
