@@ -185,8 +185,14 @@ class Types:
             return self._array_type(origin, arguments)
         if origin in _OBJECTS:
             return self._object_type(arguments)
+        if isinstance(hint, type) and issubclass(hint, Flag):
+            bits = [flag.value for flag in hint]
+            words = f"a sum of {', '.join(map(str, bits))}"
+            return _converted_type(
+                lambda bits: hint(int(bits)), words, "integer", minimum=0, maximum=sum(bits)
+            )
         if isinstance(hint, type) and issubclass(hint, Enum):
-            return _flags_type(hint) if issubclass(hint, Flag) else _choice_type([*hint])
+            return _choice_type([*hint])
         if isinstance(hint, TypeVar):  # of a generic type without arguments
             known = hint.__constraints__
             return self.json_type(Union[known] if known else hint.__bound__ or Any)  # noqa: UP007 - of any number
@@ -410,12 +416,6 @@ def _choice_type(choices: Sequence[object]) -> JsonType:
         raise _unexpected_value_error(value, f"one of {', '.join(map(canonical, written))}")
 
     return JsonType(_with_enum_value_types({"enum": written}), read_value)
-
-
-def _flags_type(kind: type[Flag]) -> JsonType:
-    bits = [flag.value for flag in kind]
-    expected = f"a sum of {', '.join(map(str, bits))}"
-    return _converted_type(lambda value: kind(int(value)), expected, "integer", minimum=0, maximum=sum(bits))
 
 
 _CONSTRAINTS: Mapping[str, Mapping[str, str]] = {
