@@ -9,7 +9,6 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +28,7 @@ from toolreel.tools._results import (
     timeout_event,
     unexpected_part_of_error,
 )
-from toolreel.tools._signature import ParameterTypes, docstring_summary, signature_of, untyped_arguments
+from toolreel.tools._signature import ParameterTypes, argument_types, docstring_summary, signature_of
 from toolreel_core._config_checks import Table, check_choice, unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, parse
@@ -66,7 +65,7 @@ class Tool:
     def __post_init__(self) -> None:
         check_choice("ok_key", self.ok_key, get_args(OkKey))
         check_run_arguments(isolated=self.isolation)
-        object.__setattr__(self, "arguments", _typed_arguments(self.definition, self.function))
+        object.__setattr__(self, "arguments", argument_types(self.definition, self.function))
         if self.isolation is not None:
             place = f"tool {self.definition.name!r}"
             import_path(self.function, place)
@@ -151,14 +150,6 @@ def tool(
         return marked
 
     return mark if function is None else mark(function)
-
-
-def _typed_arguments(definition: ToolDefinition, function: Callable[..., object]) -> ParameterTypes:
-    with suppress(ConfigError):
-        signature = signature_of(function, definition.name)
-        if signature.definition.parameters == definition.parameters:
-            return signature.arguments
-    return untyped_arguments(function)
 
 
 def load_tools(names: Iterable[str]) -> list[ToolLike]:
