@@ -254,7 +254,7 @@ class Types:
             if self.shared.setdefault(name, schema) != schema:
                 raise ConfigError(f"there are two types {name!r}; rename one of the two")
 
-    def _annotated_type(self, hint: Any, inner: Any, extras: Sequence[object]) -> JsonType:  # noqa: ANN401
+    def _annotated_type(self, hint: Any, inner: Any, extras: Sequence[Any]) -> JsonType:  # noqa: ANN401
         if any(_needs_pydantic(extra) for extra in extras):
             kind = self._pydantic_or_msgspec_type(hint)
         else:
@@ -434,15 +434,11 @@ _CONSTRAINTS: Mapping[str, Mapping[str, str]] = {
 """By the attribute of a constraint, its keyword for each JSON type."""
 
 
-def _constrained_type(kind: JsonType, extras: Sequence[object]) -> JsonType:
+def _constrained_type(kind: JsonType, extras: Sequence[Any]) -> JsonType:
     """The type with the constraints of ``Annotated``; other metadata is ignored."""
     kinds, found = _types_in_schema(kind.schema) - {"null"}, dict[str, Json]()
     # A Field of pydantic has several constraints.
-    each = [
-        one
-        for extra in extras
-        for one in (cast("Any", extra).metadata if _is_pydantic_field(extra) else [extra])
-    ]
+    each = [one for extra in extras for one in (extra.metadata if _is_pydantic_field(extra) else [extra])]
     for extra, (name, keywords) in product(each, _CONSTRAINTS.items()):
         bound = getattr(extra, name, None)
         # ``annotated_types.Len(0, n)`` has a minimum of 0, which limits nothing; only a time can be without.
