@@ -49,7 +49,6 @@ from toolreel._driver import (
     Observer,
     Ports,
     Resting,
-    Run,
     arun,
     astream,
     await_if_awaitable,
@@ -61,6 +60,7 @@ from toolreel._driver import (
     secrets_of_ports,
     stream,
 )
+from toolreel._internal import OutputError
 from toolreel._secrets import Secret, url_safe_to_log
 from toolreel.tools import Output, Threaded, Tool, ToolError, begin_spending, current_call, output_of
 from toolreel_core._conversation import Messages, SystemMessage, messages_from_input
@@ -336,8 +336,10 @@ class Agent(Generic[Value_co]):
         run_agent: Any = self.arun if is_async else self.run
 
         async def aask(prompt: str) -> dict[str, Json]:
+            if not prompt.strip():
+                raise ToolError("prompt: it is empty; write what the agent shall do")
             bill = begin_spending()
-            run: Run = await await_if_awaitable(run_agent(prompt, record=_unused_recording_path(folder)))
+            run = await await_if_awaitable(run_agent(prompt, record=_unused_recording_path(folder)))
             bill.add_ended_run(run.spent)
             return _tool_result_of_agent_run(run)
 
@@ -463,11 +465,15 @@ def _unused_recording_path(folder: Path | None) -> Path | None:
     return folder / next(name for name in names if not any(folder.glob(f"{name}.*")))
 
 
-def _tool_result_of_agent_run(run: Run) -> dict[str, Json]:
-    outcome = run.outcome
-    if isinstance(outcome, Completed):
-        return {"answer": outcome.content if outcome.value is None else parse(outcome.value)}
+def _tool_result_of_agent_run(run: AgentRun[Any]) -> dict[str, Json]:
+    outcome, why = run.outcome, run.outcome.name
     if isinstance(outcome, Resting):
         why = "the agent wants to call a tool that needs approval, which nobody can give here"
         raise ToolError(why, "AGENT_RESTS")
-    raise ToolError(f"the agent did not answer: {outcome.name}", "AGENT_DID_NOT_ANSWER")
+    if isinstance(outcome, Completed):
+        try:
+            _ = run.output  # checks of its type that JSON Schema cannot say
+            return {"answer": outcome.content if outcome.value is None else parse(outcome.value)}
+        except OutputError as error:
+            why = str(error)
+    raise ToolError(f"the agent did not answer: {why}", "AGENT_DID_NOT_ANSWER")

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypedDict, TypeVar, cast
 
+from toolreel._agent.settings import check_types
 from toolreel._driver import (
     AsyncPorts,
     Incoming,
@@ -112,7 +113,7 @@ class AgentRun(Run, Generic[Value_co]):
 
         :raises ConfigError: if it rests at no call
         """
-        return immediately(self._decide(go_on, True))
+        return immediately(self._decide(True))
 
     def deny(self, reason: str = "") -> AgentRun[Value_co]:
         """Deny the call that the run rests at, and go on.
@@ -120,23 +121,22 @@ class AgentRun(Run, Generic[Value_co]):
         :param reason: why; the model sees it in the result of the call
         :raises ConfigError: if it rests at no call
         """
-        return immediately(self._decide(go_on, False, reason))
+        return immediately(self._decide(False, reason))
 
     async def aapprove(self) -> AgentRun[Value_co]:
         """The async version of :meth:`approve`."""
-        return await self._decide(ago_on, True, awaits=True)
+        return await self._decide(True, awaits=True)
 
     async def adeny(self, reason: str = "") -> AgentRun[Value_co]:
         """The async version of :meth:`deny`."""
-        return await self._decide(ago_on, False, reason, awaits=True)
+        return await self._decide(False, reason, awaits=True)
 
-    async def _decide(
-        self, drive: _Drive, approved: bool, reason: str = "", *, awaits: bool = False
-    ) -> AgentRun[Value_co]:
+    async def _decide(self, approved: bool, reason: str = "", *, awaits: bool = False) -> AgentRun[Value_co]:
+        check_types(reason=reason)
         for effect in pending(self.state):
             if isinstance(effect, AskApproval):
                 decision = ApprovalGiven(effect.ref, approved, reason)
-                going_on = partial(drive, self.state)
+                going_on = partial(ago_on if awaits else go_on, self.state)
                 return await self._require_agent_runs().perform(going_on, self, decision, awaits=awaits)
         raise ConfigError(f"the run rests at no call that needs approval: it is {self.outcome.name}")
 

@@ -149,18 +149,16 @@ def approver_of(given: Approve | None, *, awaits: bool = False) -> Any:  # noqa:
     """
     if given is None:
         return AsyncLater() if awaits else Later()
-    is_async = iscoroutinefunction(_approval_decision_method(given) or given)
+    is_async = iscoroutinefunction(_decide_method(given) or given)
     if is_async and not awaits:
         raise ConfigError("approve: it is async; write await agent.arun(...)")
-    approver = (
-        given if _approval_decision_method(given) else _FunctionApprover(cast("Callable[..., Any]", given))
-    )
+    approver = given if _decide_method(given) else _FunctionApprover(cast("Callable[..., Any]", given))
     return Threaded(approver) if awaits and not is_async else approver
 
 
 def check_approve_argument(given: object) -> None:
     instead = "write approve=lambda name, arguments: True, or approve=Always()"
-    if given is None or (_approval_decision_method(given) and not isinstance(given, type)):
+    if given is None or (_decide_method(given) and not isinstance(given, type)):
         return
     if not callable(given):
         kind = type(given).__name__
@@ -173,7 +171,7 @@ def check_approve_argument(given: object) -> None:
         return
 
 
-def _approval_decision_method(given: object) -> Callable[[AskApproval], Any] | None:
+def _decide_method(given: object) -> Callable[[AskApproval], Any] | None:
     return getattr(given, "decide", None)
 
 

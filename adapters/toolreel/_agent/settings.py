@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict
@@ -102,12 +102,13 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "preset": (str, Path, Iterable, Preset),
     "fallbacks": (Sequence,),
     "name": (str,),
-    "on": (Iterable,),
+    "on": (list, tuple, Set),
     "description": (str,),
+    "reason": (str,),
     "record": (str, Path),
     "overwrite": (bool,),
 }
-_NEEDED = {"model", "seed", "name", "description", "overwrite"}
+_NEEDED = {"model", "seed", "name", "description", "reason", "overwrite"}
 """Those that may not be ``None``."""
 
 

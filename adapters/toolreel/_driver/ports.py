@@ -215,9 +215,11 @@ _GIVEN: Mapping[str, tuple[str, str, str]] = {
     "journal": ("a journal", "record", "MemoryJournal(), or record= of an agent for files"),
     "observe": ("a function of a note", "__call__", "observe=print"),
     "inbox": ("an inbox", "messages_before", "inbox=Inbox()"),
+    "on_error": ("a function of a call and its exception", "__call__", "on_error=print"),
+    "isolated": ("True or an Isolation", "response", "isolated=Isolation(memory_bytes=...)"),
 }
-"""What a run may be given, by the name of its parameter: what it is, its method, and what to write."""
-_OPTIONAL = {"journal", "observe", "inbox"}
+"""What runs and tools may be given, by the parameter: what it is, its method, and what to write."""
+_OPTIONAL = {"journal", "observe", "inbox", "on_error", "isolated"}
 
 
 def check_run_arguments(**given: object) -> None:

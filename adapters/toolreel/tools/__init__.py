@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         success_event,
         timeout_event,
     )
-    from toolreel.tools._signature import signature_of, untyped_arguments
+    from toolreel.tools._signature import argument_types, signature_of
     from toolreel.tools._values import value_as_json
 else:
     from toolreel_core._lazy_names import lazy_exports

@@ -16,6 +16,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from toolreel.tools._call_context import RunContext
+from toolreel_core._config_checks import check_and_convert_settings
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 
@@ -38,6 +39,9 @@ class Isolation:
     """Maximum address space of its process, on systems with such a limit (Linux)."""
     environment: tuple[str, ...] = ()
     """Names of environment variables to pass, besides a few that every program needs."""
+
+    def __post_init__(self) -> None:
+        check_and_convert_settings(self)
 
     def response(self, request: Mapping[str, Json], context: RunContext[Any]) -> Mapping[str, Any]:
         """The response of a new process that runs a call; it is killed when the call ends.

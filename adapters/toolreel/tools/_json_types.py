@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, Flag
 from importlib import import_module
 from itertools import product
 from pathlib import Path, PurePath
@@ -85,9 +85,7 @@ class JsonType:
             raise InvalidValue(error.reason, (step, *error.path)) from None
 
 
-def _json_type_with_converter(
-    convert: Callable[[Any], object], expected: str, *kinds: str, **schema: Json
-) -> JsonType:
+def _converted_type(convert: Callable[[Any], object], expected: str, *kinds: str, **schema: Json) -> JsonType:
     def read_value(value: Json) -> object:
         try:
             return convert(value)
@@ -111,32 +109,28 @@ def _identity(value: Json) -> Json:
 
 _ANYTHING = JsonType({}, _identity)
 _NULL = JsonType({"type": "null"}, _identity)
-_PATH = _json_type_with_converter(Path, "a path", "string", format="path")
+_PATH = _converted_type(Path, "a path", "string", format="path")
 _SCALARS: Mapping[object, JsonType] = {
     str: JsonType({"type": "string"}, _identity),
     # JSON Schema takes 3.0 as an integer, and the keys of an object are texts.
-    int: _json_type_with_converter(int, "an integer", "integer"),
-    float: _json_type_with_converter(float, "a number below 1.8e308", "number"),
+    int: _converted_type(int, "an integer", "integer"),
+    float: _converted_type(float, "a number below 1.8e308", "number"),
     bool: JsonType({"type": "boolean"}, _identity),
     None: _NULL,
     NoneType: _NULL,
     Any: _ANYTHING,
     object: _ANYTHING,
-    datetime: _json_type_with_converter(
+    datetime: _converted_type(
         datetime.fromisoformat, 'a date and time such as "2026-11-22T09:30:00Z"', "string", format="date-time"
     ),
-    date: _json_type_with_converter(
-        date.fromisoformat, 'a date such as "2026-11-22"', "string", format="date"
-    ),
-    time: _json_type_with_converter(time.fromisoformat, 'a time such as "09:30:00"', "string", format="time"),
-    UUID: _json_type_with_converter(
+    date: _converted_type(date.fromisoformat, 'a date such as "2026-11-22"', "string", format="date"),
+    time: _converted_type(time.fromisoformat, 'a time such as "09:30:00"', "string", format="time"),
+    UUID: _converted_type(
         UUID, 'a UUID such as "c7f9d3a2-5b1e-4c6d-8e2f-0a1b2c3d4e5f"', "string", format="uuid"
     ),
     Path: _PATH,
     PurePath: _PATH,
-    Decimal: _json_type_with_converter(
-        _finite_decimal, 'a decimal number such as "12.50"', "number", "string"
-    ),
+    Decimal: _converted_type(_finite_decimal, 'a decimal number such as "12.50"', "number", "string"),
 }
 _ARRAYS: Mapping[object, Callable[[list[object]], object]] = {
     list: list,
@@ -191,6 +185,12 @@ class Types:
             return self._array_type(origin, arguments)
         if origin in _OBJECTS:
             return self._object_type(arguments)
+        if isinstance(hint, type) and issubclass(hint, Flag):
+            bits = [flag.value for flag in hint]
+            words = f"a sum of {', '.join(map(str, bits))}"
+            return _converted_type(
+                lambda bits: hint(int(bits)), words, "integer", minimum=0, maximum=sum(bits)
+            )
         if isinstance(hint, type) and issubclass(hint, Enum):
             return _choice_type([*hint])
         if isinstance(hint, TypeVar):  # of a generic type without arguments
@@ -254,7 +254,7 @@ class Types:
             if self.shared.setdefault(name, schema) != schema:
                 raise ConfigError(f"there are two types {name!r}; rename one of the two")
 
-    def _annotated_type(self, hint: Any, inner: Any, extras: Sequence[object]) -> JsonType:  # noqa: ANN401
+    def _annotated_type(self, hint: Any, inner: Any, extras: Sequence[Any]) -> JsonType:  # noqa: ANN401
         if any(_needs_pydantic(extra) for extra in extras):
             kind = self._pydantic_or_msgspec_type(hint)
         else:
@@ -262,6 +262,8 @@ class Types:
         for extra in extras:
             # ``documentation`` is that of typing_extensions.Doc (PEP 727).
             name = "description" if _is_pydantic_field(extra) else "documentation"
+            if name == "description" and not extra.is_required():
+                raise ConfigError("a default in Field is lost; write it after =")
             text = extra if isinstance(extra, str) else getattr(extra, name, None)
             if isinstance(text, str) and text:
                 return kind.with_keywords(description=text)
@@ -425,24 +427,22 @@ _CONSTRAINTS: Mapping[str, Mapping[str, str]] = {
     "min_length": {"string": "minLength", "array": "minItems", "object": "minProperties"},
     "max_length": {"string": "maxLength", "array": "maxItems", "object": "maxProperties"},
     "pattern": {"string": "pattern"},
-    "func": {},
+    # No schema can say these, and nothing would check or apply them.
+    **{name: {} for name in ("func", "max_digits", "decimal_places", "tz")},
+    **{name: {} for name in ("strip_whitespace", "to_upper", "to_lower", "ascii_only")},
 }
-"""By the attribute of a constraint, its keyword for each JSON type; a function has none."""
+"""By the attribute of a constraint, its keyword for each JSON type."""
 
 
-def _constrained_type(kind: JsonType, extras: Sequence[object]) -> JsonType:
+def _constrained_type(kind: JsonType, extras: Sequence[Any]) -> JsonType:
     """The type with the constraints of ``Annotated``; other metadata is ignored."""
     kinds, found = _types_in_schema(kind.schema) - {"null"}, dict[str, Json]()
     # A Field of pydantic has several constraints.
-    each = [
-        one
-        for extra in extras
-        for one in (cast("Any", extra).metadata if _is_pydantic_field(extra) else [extra])
-    ]
+    each = [one for extra in extras for one in (extra.metadata if _is_pydantic_field(extra) else [extra])]
     for extra, (name, keywords) in product(each, _CONSTRAINTS.items()):
         bound = getattr(extra, name, None)
-        # ``annotated_types.Len(0, n)`` has a minimum of 0, which limits nothing.
-        if bound is None or (name == "min_length" and not bound):
+        # ``annotated_types.Len(0, n)`` has a minimum of 0, which limits nothing; only a time can be without.
+        if bound is None or (name == "min_length" and not bound) or (bound is False and name != "tz"):
             continue
         if not kinds or not keywords.keys() >= kinds or not isinstance(bound, int | float | str):
             raise ConfigError(f"a schema cannot say {extra!r} here; check it inside the function")
@@ -540,12 +540,8 @@ def _record_fields(kind: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, A
             # With postponed annotations, __required_keys__ misses Required and NotRequired.
             outer = get_origin(get_args(hint)[0] if get_origin(hint) is Annotated else hint)
             is_marked = outer in {Required, NotRequired}
-            yield (
-                name,
-                hint,
-                outer is Required if is_marked else name in kind.__required_keys__,
-                _NOTHING,
-            )
+            is_required = outer is Required if is_marked else name in kind.__required_keys__
+            yield name, hint, is_required, _NOTHING
         return
     fields = getattr(kind, "__dataclass_fields__", {}).values()
     # ``inspect.signature`` shows a sentinel as the default of a field with a factory.

@@ -9,14 +9,13 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
 
-from toolreel._driver import immediately
+from toolreel._driver import check_run_arguments, immediately
 from toolreel._internal import ToolModuleError, start_in_daemon_thread
 from toolreel.tools._call_context import CurrentCall, RunContext, as_current_call
 from toolreel.tools._hosts import await_future
@@ -29,8 +28,8 @@ from toolreel.tools._results import (
     timeout_event,
     unexpected_part_of_error,
 )
-from toolreel.tools._signature import ParameterTypes, docstring_summary, signature_of, untyped_arguments
-from toolreel_core._config_checks import check_choice, unknown_name_message
+from toolreel.tools._signature import ParameterTypes, argument_types, docstring_summary, signature_of
+from toolreel_core._config_checks import Table, check_choice, unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, parse
 from toolreel_core._protocol import RunTool, ToolReturned, dump, load_event
@@ -65,7 +64,8 @@ class Tool:
 
     def __post_init__(self) -> None:
         check_choice("ok_key", self.ok_key, get_args(OkKey))
-        object.__setattr__(self, "arguments", _typed_arguments(self.definition, self.function))
+        check_run_arguments(isolated=self.isolation)
+        object.__setattr__(self, "arguments", argument_types(self.definition, self.function))
         if self.isolation is not None:
             place = f"tool {self.definition.name!r}"
             import_path(self.function, place)
@@ -150,14 +150,6 @@ def tool(
         return marked
 
     return mark if function is None else mark(function)
-
-
-def _typed_arguments(definition: ToolDefinition, function: Callable[..., object]) -> ParameterTypes:
-    with suppress(ConfigError):
-        signature = signature_of(function, definition.name)
-        if signature.definition.parameters == definition.parameters:
-            return signature.arguments
-    return untyped_arguments(function)
 
 
 def load_tools(names: Iterable[str]) -> list[ToolLike]:
@@ -264,7 +256,8 @@ class Toolbox:
         self._tools_in = {each.name: named[each.name] for each in self.surface.definitions}
         self.has_settings = (deadline, deps, on_error) != (CALL_DEADLINE, None, None)
         """Whether it is more than a list of tools."""
-        self._deadline = deadline
+        self._deadline = Table.of({"deadline": deadline}).value("deadline", float | None)
+        check_run_arguments(on_error=on_error)
         self._deps = deps
         self._on_error = on_error or _log_error
         self._check_async_tools_allowed()
@@ -373,11 +366,9 @@ class PythonTools(Toolbox):
         call = self._prepare_call(effect)
         try:
             perform = partial(immediately, call.perform())
-            return (
-                perform()
-                if call.seconds is None
-                else start_in_daemon_thread(effect.name, perform).result(call.seconds)
-            )
+            if call.seconds is None:
+                return perform()
+            return start_in_daemon_thread(effect.name, perform).result(call.seconds)
         # This is the deadline: a TimeoutError of the tool itself is a result by now.
         except TimeoutError:
             return call.timeout_result()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
@@ -13,7 +14,7 @@ from toolreel.tools._call_context import RunContext, ToolError
 from toolreel.tools._docstrings import parse_docstring
 from toolreel.tools._json_types import InvalidValue, JsonType, Types, type_hints_of
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json
+from toolreel_core._jsontext import Json, canonical
 from toolreel_core._tools import ToolDefinition
 
 _MAX_COMPLAINTS = 3
@@ -88,12 +89,25 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
     return Signature(definition, ParameterTypes(kinds, context))
 
 
-def untyped_arguments(function: Callable[..., object]) -> ParameterTypes:
+def argument_types(definition: ToolDefinition, function: Callable[..., object]) -> ParameterTypes:
+    """How a function takes its arguments: as plain JSON, unless the schema is that of its signature."""
+    with suppress(ConfigError):
+        signature = signature_of(function, definition.name)
+        if signature.definition.parameters == definition.parameters:
+            return signature.arguments
     try:
-        hints = type_hints_of(_annotations_holder(function))
+        hints, parameters = type_hints_of(_annotations_holder(function)), _parameters_of(function)
     except ConfigError:
         return ParameterTypes()
-    return ParameterTypes(context=next((name for name, hint in hints.items() if _is_run_context(hint)), None))
+    context = next((name for name, hint in hints.items() if _is_run_context(hint)), None)
+    for key, each in parameters.items():
+        is_needed = each.default is each.empty and "VAR" not in each.kind.name and key != context
+        # As text, since any part of it may have the key; without properties, it says nothing about keys.
+        is_known = '"properties":{"' not in definition.parameters or canonical(key) in definition.parameters
+        if is_needed and not is_known:
+            why = f"its schema has no {key!r}, which the function needs; add it, or give it a default"
+            raise ConfigError(f"tool {definition.name!r}: {why}")
+    return ParameterTypes(context=context)
 
 
 def docstring_summary(function: Callable[..., object]) -> str:

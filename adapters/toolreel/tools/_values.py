@@ -15,7 +15,7 @@ from types import UnionType
 from typing import Any, cast
 from uuid import UUID
 
-from toolreel_core._conversation import Media, Text
+from toolreel_core._conversation import Blob, Media, Text
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._tools import Envelope
 
@@ -24,6 +24,7 @@ _REMEDIES: Mapping[str, str] = {
     "timedelta": "return its total_seconds()",
     "generator": "return a list of what it yields",
     "coroutine": "await it inside, or make the tool async",
+    "dict": "return images, audio and files next to a model of pydantic, in a list or a dict",
 }
 
 
@@ -67,8 +68,8 @@ def _convert_to_json(value: object, above: tuple[int, ...], parts: list[Media]) 
     # Before the fields: a dataclass of pydantic is a plain one as well, without its aliases and serializers.
     if (serializer := getattr(type(value), "__pydantic_serializer__", None)) is not None:
         return _convert_to_json(serializer.to_python(value, mode="json", by_alias=True), above, parts)
-    # Before the sequences: a named tuple is one.
-    if (named := _named_fields(value)) is not None:
+    # Before the sequences: a named tuple is one. Not the bytes in a model, which pydantic wrote as Base64.
+    if (named := _named_fields(value)) is not None and named.keys() != Blob.__dataclass_fields__.keys():
         return _convert_object(named, above, parts)
     if isinstance(value, Set):
         return sorted((_convert_to_json(item, above, parts) for item in value), key=canonical)
@@ -84,7 +85,10 @@ def _convert_to_json(value: object, above: tuple[int, ...], parts: list[Media]) 
 def _convert_object(named: Mapping[object, object], above: tuple[int, ...], parts: list[Media]) -> Json:
     written: dict[str, Json] = {}
     for key, item in named.items():
-        name = _json_key(key)
+        name = value_as_json(key)
+        if isinstance(name, Mapping | list):
+            raise TypeError(f"keys must be str, int, float, bool or None, not {type(key).__name__}")
+        name = name if isinstance(name, str) else str(canonical(name))
         if name in written:
             raise ValueError(f"two keys of an object are {name!r} in JSON, one of them {key!r}; rename one")
         written[name] = _convert_to_json(item, above, parts)
@@ -104,10 +108,3 @@ def _named_fields(value: object) -> Mapping[object, object] | None:
         return None
     written = getattr(kind, "__struct_encode_fields__", names)  # a struct may rename its fields
     return {key: getattr(value, name) for key, name in zip(written, names, strict=True)}
-
-
-def _json_key(key: object) -> str:
-    value = value_as_json(key)
-    if isinstance(value, Mapping | list):
-        raise TypeError(f"keys must be str, int, float, bool or None, not {type(key).__name__}")
-    return value if isinstance(value, str) else str(canonical(value))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 import pytest
 
 from tests.adapters.agent.shop import ON, agent, order, results
+from tests.adapters.tools.test_typed_output import Point
 from tests.patience import HANG
 from toolreel import Agent, AgentRun, Spent
 from toolreel.testing import Lost, calling, saying
@@ -65,6 +67,9 @@ def test_a_typed_answer_is_told_as_its_value() -> None:
     [
         ([Lost("connect", "down")], {"config": {"max_tries": 1}}, "AGENT_DID_NOT_ANSWER"),
         ([calling(("order", {"part": "pin"}))], {"tools": [order]}, "AGENT_RESTS"),
+        ([saying('{"x": 13}')], {"output": Point}, "AGENT_DID_NOT_ANSWER"),
+        ([saying('{"x": 13}')], {"output": Point}, "no 13, please"),
+        ([saying('{"value": "nope"}')], {"output": date}, "expected a date such as"),
     ],
 )
 def test_a_run_without_an_answer_is_an_error_of_the_call(
@@ -73,6 +78,14 @@ def test_a_run_without_an_answer_is_an_error_of_the_call(
     inner = agent(*script, **settings)
     ended = agent(ASKS, saying("I don't know."), tools=[inner.as_tool()]).run("Pins?")
     assert [code in json.dumps(result) for result in results(ended)] == [True]
+
+
+@pytest.mark.parametrize("prompt", ["", " \n"])
+def test_an_inner_agent_is_not_asked_nothing(prompt: str) -> None:
+    asks = calling(("ask_agent", {"prompt": prompt}))
+    ended = agent(asks, saying("OK."), tools=[agent().as_tool()]).run("Pins?")
+    (error,) = results(ended)[0]["errors"]
+    assert (error["code"], "write what the" in error["message"]) == ("ARGUMENT_ERROR", True)
 
 
 @pytest.mark.parametrize("run", ON)

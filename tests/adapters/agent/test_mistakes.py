@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import inf, nan
 from typing import Any, cast
 
 import pytest
@@ -18,12 +19,15 @@ from toolreel import (
     Plan,
     Ports,
     PythonTools,
+    Tool,
     go_on,
     run,
 )
 from toolreel.http import HttpEndpoint
 from toolreel.journals import MemoryJournal
 from toolreel.testing import ScriptedEndpoint, calling, saying
+from toolreel.tools import Isolation
+from toolreel.tools.mcp import McpTools
 
 WRONG: Any = None
 ENDPOINT = ScriptedEndpoint([])
@@ -72,6 +76,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: agent().run("hi", record=a(3)), "record: expected str or Path"),
     (lambda: agent(preset=3), "preset: expected str or Path or Iterable or Preset"),
     (lambda: agent(fallbacks=[Fallback("b", on=a(["slow"]))]), "on: expected some of connection"),
+    (lambda: agent(fallbacks=[Fallback("b", on=a("timeout"))]), "on: expected list or tuple or Set, got str"),
     (
         lambda: agent().run([CALLED]),
         r"messages\[0\].tool_calls\[0\].function.arguments.x: a object is not JSON",
@@ -105,6 +110,28 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         lambda: Agent("m", endpoint=ScriptedEndpoint([saying("Hi.")])).run("hi").approve(),
         "rests at no call that needs approval: it is completed",
     ),
+    (
+        lambda: Agent("m", endpoint=ScriptedEndpoint([ORDERS]), tools=TOOLS).run("hi").deny(WRONG),
+        "reason: expected str, got None",
+    ),
+    (
+        lambda: PythonTools([order], deadline=inf),
+        "deadline: expected a number of at least 0 or nothing, got inf",
+    ),
+    (lambda: PythonTools([order], deadline=nan), "deadline: .* got nan"),
+    (lambda: PythonTools([order], deadline=-1), "deadline: .* got -1"),
+    (lambda: AsyncPythonTools([order], deadline=a("x")), "deadline: .* got 'x'"),
+    (lambda: McpTools([], deadline=-1), "deadline: .* got -1"),
+    (lambda: PythonTools([order], on_error=a(3)), "on_error: expected a function of a call .* got int"),
+    (lambda: Isolation(memory_bytes=-1), "memory_bytes: expected a whole number of at least 1 or nothing"),
+    (lambda: Isolation(memory_bytes=a("x")), "memory_bytes: .* got 'x'"),
+    (lambda: Isolation(environment=a({"FOO": "bar"})), "environment: expected a list of texts, got {"),
+    (lambda: Isolation(environment=a("FOO")), "environment: expected a list of texts, got 'FOO'"),
+    (
+        lambda: Tool.of(order, isolated=a({"memory_bytes": 1})),
+        "isolated: expected .*, got dict; write isolated=Isolation",
+    ),
+    (lambda: Tool.of(order, isolated=a(Isolation)), "isolated: expected .*, got the class Isolation"),
 ]
 
 

@@ -19,6 +19,7 @@ from toolreel.tools import CALL_DEADLINE
 from toolreel.tools.mcp._config_file import McpServer, server_credentials
 from toolreel.tools.mcp._definitions import McpTool, unaccepted_tools
 from toolreel.tools.mcp._server import McpListener, Server
+from toolreel_core._config_checks import Table
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import RunTool, ToolReturned
 from toolreel_core._tools import (
@@ -48,7 +49,7 @@ class _McpHost:
         names = [config.name for config in self._configs]
         if duplicates := [name for name in names if names.count(name) > 1]:
             raise ConfigError(f"MCP server {duplicates[0]!r} is given twice; rename one of them")
-        self._deadline = deadline
+        self._deadline = Table.of({"deadline": deadline}).value("deadline", float | None)
         self._pins = pins
         self._listen = listen
         self.surface = ToolSurface()

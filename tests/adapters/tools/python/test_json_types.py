@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, Flag
 from functools import partial
 from pathlib import Path
 from types import GenericAlias
@@ -33,6 +33,7 @@ from pydantic import (
     BaseModel,
     Field,
     PositiveInt,
+    StringConstraints,
     TypeAdapter,
 )
 from pydantic.dataclasses import dataclass as pydantic_dataclass
@@ -48,6 +49,11 @@ from toolreel_core._schema import violations
 class Colour(Enum):
     RED = "red"
     BLUE = "blue"
+
+
+class Access(Flag):
+    READ = 1
+    WRITE = 4
 
 
 class Place(TypedDict):
@@ -221,6 +227,7 @@ def kind_of(hint: object) -> JsonType:
         (Found, {"places": [1], "more": 2}, {"places": [1], "more": 2}),
         (Literal[[1]], [1], [1]),
         (Literal[1, True], 1, 1),
+        (Access, 5.0, Access.READ | Access.WRITE),
         (Literal[1, True], True, True),
     ],
 )
@@ -270,6 +277,12 @@ def test_an_alias_is_resolved_or_refused_where_a_function_names_it() -> None:
     assert told == "tool 'tool': the schema refers to itself without end"
 
 
+def test_a_sum_of_flags_is_a_default() -> None:
+    parameters = signature_of(taking(Access, Access.READ | Access.WRITE)).definition.parameters
+    assert not violations(parameters, canonical({"value": 5}))
+    assert '"default":5' in parameters
+
+
 def test_the_parts_of_a_dataclass_are_told_with_words_and_defaults() -> None:
     assert kind_of(Point).schema == {
         "type": "object",
@@ -290,6 +303,7 @@ def test_the_parts_of_a_dataclass_are_told_with_words_and_defaults() -> None:
         (date, "tomorrow", 'expected a date such as "2026-11-22", got "tomorrow"'),
         (Decimal, "NaN", 'expected a decimal number such as "12.50", got "NaN"'),
         (Colour, "green", 'expected one of "red", "blue", got "green"'),
+        (Access, 2, "expected a sum of 1, 4, got 2"),
         (Literal[1], True, "expected one of 1, got true"),
         (list[int], [1, "b"], '/1: expected an integer, got "b"'),
         (dict[int, int], {"a": 1}, '/a: expected an integer, got "a"'),
@@ -322,6 +336,11 @@ def test_what_does_not_read_is_told_with_its_place(hint: object, value: Json, to
             {"type": "string", "pattern": "^a", "description": "Begins with a."},
         ),
         (Annotated[str, typing_extensions.Doc("Words.")], {"type": "string", "description": "Words."}),
+        (
+            Annotated[str, StringConstraints(strip_whitespace=False, min_length=2)],
+            {"type": "string", "minLength": 2},
+        ),
+        (Access, {"type": "integer", "minimum": 0, "maximum": 5}),
         (object, {}),
     ],
 )
@@ -333,6 +352,8 @@ def test_constraints_and_formats_are_told(hint: object, schema: Json) -> None:
     ("hint", "told"),
     [
         ({"a": int}, "it: {'a': <class 'int'>} cannot be carried by JSON"),
+        (Annotated[int, Field(default=3)], "it: a default in Field is lost; write it after ="),
+        (list[Annotated[int, Field(default_factory=int)]], "it: a default in Field is lost; write it"),
         (GenericAlias(list, ([int],)), "it: [<class 'int'>] cannot be carried by JSON"),
         pytest.param(
             TypeVar("C", Mapped, str),
@@ -354,6 +375,13 @@ def test_what_cannot_be_told_is_refused() -> None:
         Annotated[date, at.Ge(DAY)],
         Annotated[Decimal, at.Gt(0)],
         Annotated[str, at.Predicate(str.isupper)],
+        Annotated[Decimal, Field(max_digits=3)],
+        Annotated[Decimal, Field(decimal_places=0)],
+        Annotated[str, StringConstraints(strip_whitespace=True)],
+        Annotated[str, StringConstraints(to_upper=True)],
+        Annotated[str, StringConstraints(to_lower=True)],
+        Annotated[datetime, msgspec.Meta(tz=True)],
+        Annotated[datetime, msgspec.Meta(tz=False)],
     ):
         assert complaint(ConfigError, partial(kind_of, hint)).endswith("check it inside the function")
 

@@ -43,6 +43,15 @@ class Checked:
     q: str = Field(alias="query")
 
 
+class Pictured(BaseModel):
+    pictures: list[Image]
+
+
+@pydantic_dataclass
+class Attached:
+    file: object
+
+
 class Renamed(msgspec.Struct, rename="camel"):
     a_b: int
 
@@ -90,6 +99,13 @@ def test_a_value_is_written_as_json(value: object, written: Json) -> None:
     assert value_as_json(value) == written
 
 
+PICTURE = Image.from_bytes(b"\x89PNG\r\n\x1a\n")
+IN_A_MODEL = (
+    "dict is not JSON serializable; "
+    "return images, audio and files next to a model of pydantic, in a list or a dict"
+)
+
+
 async def unawaited() -> None:
     """Never awaited."""
 
@@ -106,6 +122,8 @@ def test_what_is_no_json_is_told_with_a_remedy() -> None:
             (iter([1]), "list_iterator is not JSON serializable; return what JSON can carry"),
             ((n for n in [1]), "generator is not JSON serializable; return a list of what it yields"),
             (unawaited(), "coroutine is not JSON serializable; await it inside, or make the tool async"),
+            (Pictured(pictures=[PICTURE]), IN_A_MODEL),
+            (Attached(File.from_bytes(b"a", "text/plain")), IN_A_MODEL),
             (asyncio, "module is not JSON serializable; return what JSON can carry"),
         ):
             told = complaint(TypeError, partial(value_as_json, value))
@@ -136,7 +154,7 @@ def test_sets_have_one_order_in_every_process() -> None:
 
 
 def test_labels_stand_for_images_audio_and_files_wherever_they_are() -> None:
-    image, file = Image.from_bytes(b"\x89PNG\r\n\x1a\n"), File.from_url("http://a/b")
+    image, file = PICTURE, File.from_url("http://a/b")
     parts: list[Media] = []
     value = {"a": [image, {"b": file}], "c": Text("hi"), "d": image}
     label = "[image/png, 8 bytes, sha256:4c4b6a3b]"

@@ -23,9 +23,10 @@ from pydantic import Field
 
 from tests.adapters.tools.python.test_json_types import Box, Colour, taking
 from tests.samples import complaint
-from toolreel.tools import RunContext, ToolError, signature_of, untyped_arguments
+from toolreel.tools import RunContext, ToolError, argument_types, signature_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, parse
+from toolreel_core._tools import ToolDefinition
 
 
 class Level(IntEnum):
@@ -215,7 +216,7 @@ def test_annotations_that_cannot_be_read_are_refused() -> None:
         ("int + str", "unsupported operand"),
     ):
         told = complaint(ConfigError, partial(signature_of, taking(hint)))
-        assert untyped_arguments(taking(hint)).context is None
+        assert argument_types(ToolDefinition.of("t"), taking(hint)).context is None
         assert told.startswith("tool 'tool': its annotations cannot be read: ")
         assert why in told
 
@@ -254,7 +255,7 @@ def test_a_run_context_is_never_told(hint: object) -> None:
     definition, arguments = signature_of(count)
     assert (arguments.context, list(arguments.kinds)) == ("run", ["part"])
     assert "run" not in definition.parameters
-    assert untyped_arguments(count).context == "run"
+    assert argument_types(ToolDefinition.of("count"), count).context == "run"
 
 
 def test_all_that_does_not_read_as_its_type_is_told_at_once() -> None:

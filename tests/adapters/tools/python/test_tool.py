@@ -12,8 +12,9 @@ import pytest
 from tests.adapters.tools.python.test_host import call
 from tests.samples import complaint, worked
 from toolreel._internal import ToolModuleError
-from toolreel.tools import Isolation, PythonTools, Tool, Toolbox, load_tools, signature_of, tool
+from toolreel.tools import Isolation, PythonTools, RunContext, Tool, Toolbox, load_tools, signature_of, tool
 from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext import Json
 from toolreel_core._protocol import ToolReturned
 from toolreel_core._tools import ToolDefinition
 
@@ -85,6 +86,20 @@ def test_with_a_schema_of_its_own_a_tool_gets_plain_json() -> None:
         assert tools.run(call("kind", day="2026-11-22")) == ToolReturned(4, f'"{told}"')
     nameless = cast("Callable[..., object]", partial(lambda: 3))
     assert PythonTools([Tool.of(nameless, name="three")]).run(call("three")) == ToolReturned(4, "3")
+
+
+def test_a_schema_without_what_its_function_needs_is_refused() -> None:
+    def weigh(context: RunContext[None], part: str, unit: str, *rest: str, digits: int = 1) -> str:
+        return f"{context.key} {part} {unit} {rest} {digits}"
+
+    one: dict[str, Json] = {"type": "object", "properties": {"part": {}}}
+    both: dict[str, Json] = {"type": "object", "properties": {"part": {}, "unit": {}}}
+    assert complaint(ConfigError, lambda: Tool.of(weigh, parameters=one)) == (
+        "tool 'weigh': its schema has no 'unit', which the function needs; add it, or give it a default"
+    )
+    for schema in (both, {"type": "object"}, {**one, "allOf": [both]}):
+        assert Tool.of(weigh, parameters=schema).arguments.context == "context"
+    assert Tool.of(partial(weigh, unit="g"), name="weigh", parameters=one).arguments.kinds == {}
 
 
 SHED = '''
