@@ -221,7 +221,7 @@ class EvaluationProgress:
     def status_text(self) -> str:
         counts = ", ".join(f"{count} {_WORDS[result][0]}" for result, count in self._results.items())
         cost, cap = self._spending.cost if self._spending else 0, self._plan.budget.max_cost
-        return counts + (f", cost {cost:.6g}{'' if cap is None else f' of {cap:g}'}" if cost else "")
+        return counts + (f", total cost {cost:.6g}{'' if cap is None else f' of {cap:g}'}" if cost else "")
 
 
 def show_eval_plan(plan: EvalPlan, *, as_machine: bool) -> int:
