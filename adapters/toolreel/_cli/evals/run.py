@@ -380,10 +380,8 @@ def run_command(
 
 
 def _show_outcome(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress) -> None:
-    options, accepted = (
-        outcome.plan.options,
-        accepted_void_runs_sentence(outcome.trials, outcome.plan.options),
-    )
+    options = outcome.plan.options
+    accepted = accepted_void_runs_sentence(outcome.trials, options)
     notices = (
         outcome.stopped and f"Stopped: {outcome.stopped}.",
         *(f"Not recorded: {why}" for why in outcome.without_cassette[:3]),

@@ -142,8 +142,7 @@ def _result_given_coverage(
 
 def _judge_metric_gate(gate: Gate, sides: Sides) -> GateResult:
     rows = tool_trials_or_controls(_trials_of_part(sides.second, gate.part))
-    metrics = Total("", tuple(rows), sides.k).metrics
-    value = metrics[gate.metric]
+    value = Total("", tuple(rows), sides.k).metrics[gate.metric]
     if value is None or not rows:
         return GateResult("undecided", f"{gate}: it is not known.")
     holds = value >= gate.limit if gate.sign == ">=" else value <= gate.limit
@@ -158,7 +157,7 @@ def _judge_metric_gate(gate: Gate, sides: Sides) -> GateResult:
 
 def _judge_margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tuple[Standing, str]:
     found = cast("RateDifference", paired_rate_difference(cells, gate.about))
-    low, high, limit = map(_percentage_points_text, (found.low, found.high, gate.limit))
+    low, high, limit = (f"{100 * share:.3g} points" for share in (found.low, found.high, gate.limit))
     sentence = (
         f"{second} must be shown to be at most {limit} worse than {first}: the interval of the difference is "
         f"{low} to {high} for {gate.about.replace('-', ' ')}"
@@ -227,10 +226,6 @@ def _difference_text(found: RateDifference) -> str:
 
 def _p_value_text(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"= {value:.3g}"
-
-
-def _percentage_points_text(share: float) -> str:
-    return f"{100 * share:.3g} points"
 
 
 def plan_results(plan: EvalPlan, trials: Sequence[Trial]) -> tuple[GateResult, ...]:
