@@ -195,5 +195,5 @@ def evaluating(cwd: Path, *answers: Answer) -> tuple[int, str]:
 def test_an_evaluation_shows_how_far_it_is_and_what_it_costs(tmp_path: Path) -> None:
     _, shown = evaluating(tmp_path, billed(READY), billed(READY))
     seen = plain(shown).partition("made: ")[0].partition("lists them).\n")[2]
-    assert re.search(r"[12]/2 +0:00:\d\d +[-:\d]+ +[12] FAIL, cost 0\.0(25|5) of 5\s", seen)
+    assert re.search(r"[12]/2 +0:00:\d\d +[-:\d]+ +[12] FAIL, total cost 0\.0(25|5) of 5\s", seen)
     assert max(map(len, seen.splitlines())) <= 120

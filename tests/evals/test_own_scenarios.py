@@ -111,6 +111,7 @@ FILES = {
     "bad.jsonl": "\n{",
     "none.py": "x = 1",
     "error.py": "1 / 0",
+    "exit.py": "raise SystemExit(0)",
 }
 
 
@@ -126,6 +127,7 @@ FILES = {
         (["bad.jsonl"], "bad.jsonl, line 2: not JSON"),
         (["none.py"], "none.py: defines no scenario"),
         (["error.py"], "error.py: ZeroDivisionError: division by zero"),
+        (["exit.py"], "exit.py: SystemExit: 0"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_file_and_line(

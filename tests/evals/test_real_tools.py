@@ -142,6 +142,14 @@ def test_the_proof_runs_the_tools(folder: Path) -> None:
     assert [len(each.verdicts) for each in proof.scripts] == [2, 2]
 
 
+def test_a_tool_that_exits_ends_its_call_and_not_the_program(folder: Path) -> None:
+    written(folder, TOOLS.replace("return 3", "raise SystemExit(0)"), "pin_tools.py")
+    (one,) = read_scenarios(folder / "order.toml")
+    proof = proof_of(one)
+    assert not proof.holds
+    assert "stock was never called with success" in str(proof)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

@@ -107,6 +107,7 @@ from toolreel_core.evals._records import (
     record_line,
     record_of,
     record_tree,
+    request_cost,
     trials_of,
 )
 from toolreel_core.evals._request_divergence import first_divergence, request_content

@@ -26,6 +26,7 @@ from toolreel_core._jsontext import (
     value_or_failure,
 )
 from toolreel_core._protocol import codec_error, decode, encode, type_name
+from toolreel_core._settings import Price
 from toolreel_core.evals._plan.eval_plan import Cell
 from toolreel_core.evals._plan.options import Options
 from toolreel_core.evals._verdicts import Result, Verdict
@@ -210,7 +211,7 @@ class Trial:
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     cost: float = 0.0
-    """As far as it is known, in the provider's currency."""
+    """As far as it is known, in the provider's currency: as reported, or else by the plan's prices."""
     unpriced: int = 0
     """Requests whose cost is not known."""
     ms: int = 0
@@ -276,9 +277,23 @@ def trials_of(
 _TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
 
 
+def request_cost(asked: SentRequest, price: Price | None) -> float | None:
+    """The cost of a request: as reported, or else by the price; ``None`` if it is neither.
+
+    A price of tokens that nobody counted is not a cost. Without a finish it was not a reply but an error with
+    status 200, which nobody bills.
+    """
+    if asked.cost is not None or asked.failure:
+        return asked.cost or 0.0
+    if not asked.prompt_tokens + asked.completion_tokens and asked.finish not in ("", "unknown", "error"):
+        return None
+    return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else None
+
+
 def _trial_of(record: Record, options: Options, *, control: bool) -> Trial:
     verdict, sent = record.verdict, [each for attempt in record.attempts for each in attempt.asked]
-    last = record.attempts[-1]
+    last, price = record.attempts[-1], options.price(record.cell.model, record.cell.endpoint)
+    costs = [request_cost(each, price) for each in sent]
     accepted = verdict.result == "void" and verdict.category in options.accept_void
     return Trial(
         record.cell,
@@ -295,8 +310,8 @@ def _trial_of(record: Record, options: Options, *, control: bool) -> Trial:
         calls=record.calls,
         requests=len(sent),
         **{name: sum(getattr(each, name) for each in sent) for name in _TOKENS},
-        cost=fsum(each.cost or 0.0 for each in sent),
-        unpriced=sum(each.cost is None and not each.failure for each in sent),
+        cost=fsum(filter(None, costs)),
+        unpriced=costs.count(None),
         ms=record.ms,
         last_attempt_ms=last.ms,
         attempts=len(record.attempts),

@@ -88,6 +88,15 @@ def test_raw_sends_nothing_that_was_not_asked_for(strategy: str, further: dict[s
     [
         ("[eval\n", "not TOML: "),
         ("[eval]\n\ntrails = 3\n", "eval: there is no key 'trails'; did you mean"),
+        (
+            "[[gate]]\nmetric = 'rate'\nstrategy = 'raww'\nat_least = 0.9\n",
+            "gate: there is no strategy 'raww'",
+        ),
+        ("[[gate]]\nmetric = 'rate'\nmodel = 'mine'\nat_least = 0.9\n", "gate: there is no model 'mine'"),
+        (
+            "[[gate]]\nnothing_broke_in = 'production'\nagainst = 'raw'\n",
+            "gate: there is no strategy 'raw'; there are: production",
+        ),
         ("[catalogue.model.mine]\nprests = ['x']\n", "catalogue.model.mine: there is no key 'prests'"),
     ],
 )

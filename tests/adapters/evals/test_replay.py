@@ -239,6 +239,14 @@ def test_what_a_strategy_breaks_is_bisected_the_other_way_round(two: Path) -> No
     assert "No run is turned" in shown.stdout
 
 
+def test_a_directory_without_a_run_is_told(two: Path, tmp_path: Path) -> None:
+    copytree(two, tmp_path / "none")
+    (tmp_path / "none" / "journal.jsonl").write_text("")
+    shown = said("replay", tmp_path / "none", "--check")
+    assert shown.exit_code == 2, shown.output
+    assert shown.stderr.endswith("none: no run has ended yet\n")
+
+
 @pytest.mark.parametrize(
     ("command", "arguments", "sentence"),
     [

@@ -209,6 +209,15 @@ def test_a_server_that_stops_taking_tools_passes_nothing(tmp_path: Path, product
     )
 
 
+def test_a_gate_about_what_the_plan_lacks_is_undecided(tmp_path: Path) -> None:
+    """As in the results of a plan whose gates nobody had checked: everything else of them is shown."""
+    misspelt = {"no_regression_of": "production", "against": "raww"}
+    gates: list[dict[str, Any]] = [{"metric": "fail", "at_most": 0, "strategy": "raww"}, misspelt]
+    figure, test = gated(tmp_path, gates, runs("raw", "f"))
+    assert figure == "undecided: fail of raww at most 0: it is not known."
+    assert test == "undecided: production is compared with raww, and nothing compares them."
+
+
 def test_gates_with_too_few_runs_that_say_something_are_undecided(tmp_path: Path) -> None:
     gates = [{"metric": "rate", "at_least": 0.5}, {"metric": "coverage", "at_least": 0.5}]
     records = [*runs("raw", "pp"), *runs("raw", "rr", SCENARIOS[1]), *runs("raw", "vv", SCENARIOS[2])]

@@ -92,6 +92,23 @@ def test_a_row_has_what_its_record_says() -> None:
     assert not one.text_calls
 
 
+def test_requests_cost_what_is_reported_or_else_what_the_plan_says() -> None:
+    asked = [
+        SentRequest(1, 10, 200, finish="stop", prompt_tokens=2_000_000, completion_tokens=1_000_000),
+        SentRequest(2, 10, 200, finish="stop", prompt_tokens=7, cost=0.5),
+        SentRequest(3, 10, None, failure="timeout"),
+        SentRequest(4, 10, 200, finish="error"),
+    ]
+    uncounted = SentRequest(5, 10, 200, finish="stop")
+    priced = Options.of({"prices": {HAPPY.model: {"prompt": 1, "completion": 3}}})
+    (one, *_) = table(record("pass", HAPPY, 1, asked=asked), given=priced)
+    assert (one.cost, one.unpriced) == (5.5, 0)
+    (one, *_) = table(record("pass", HAPPY, 1, asked=[*asked, uncounted]), given=priced)
+    assert (one.cost, one.unpriced) == (5.5, 1), "a price of tokens that nobody counted is no cost"
+    (one, *_) = table(record("pass", HAPPY, 1, asked=asked))
+    assert (one.cost, one.unpriced) == (0.5, 2)
+
+
 def test_a_tally_counts_runs_and_what_they_used() -> None:
     asked = [SentRequest(1, 10, 200, prompt_tokens=7, completion_tokens=3)]
     skipped, void = record("pass_unexercised", HAPPY, 2), record("void", HAPPY, 3)

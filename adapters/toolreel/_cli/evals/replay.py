@@ -69,7 +69,8 @@ def replay_command(
         raise ResultsError("--out: a whole evaluation is written, so leave out the keys of single runs")
     found = [*replay_runs(results, plan_of_header(results.header), keys)]
     if not found:
-        raise ResultsError(f"{folder}: no run has a key that begins with {' or '.join(keys)}")
+        what = f"a key that begins with {' or '.join(keys)}" if keys else "ended yet"
+        raise ResultsError(f"{folder}: no run has {what}")
     drifted = [again for again in found if again.drift]
     if as_machine:
         print_json({"replayed": len(found), "drifted": [again.record.key for again in drifted]})

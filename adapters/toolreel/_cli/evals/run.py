@@ -221,7 +221,7 @@ class EvaluationProgress:
     def status_text(self) -> str:
         counts = ", ".join(f"{count} {_WORDS[result][0]}" for result, count in self._results.items())
         cost, cap = self._spending.cost if self._spending else 0, self._plan.budget.max_cost
-        return counts + (f", cost {cost:.6g}{'' if cap is None else f' of {cap:g}'}" if cost else "")
+        return counts + (f", total cost {cost:.6g}{'' if cap is None else f' of {cap:g}'}" if cost else "")
 
 
 def show_eval_plan(plan: EvalPlan, *, as_machine: bool) -> int:
@@ -380,10 +380,8 @@ def run_command(
 
 
 def _show_outcome(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress) -> None:
-    options, accepted = (
-        outcome.plan.options,
-        accepted_void_runs_sentence(outcome.trials, outcome.plan.options),
-    )
+    options = outcome.plan.options
+    accepted = accepted_void_runs_sentence(outcome.trials, options)
     notices = (
         outcome.stopped and f"Stopped: {outcome.stopped}.",
         *(f"Not recorded: {why}" for why in outcome.without_cassette[:3]),

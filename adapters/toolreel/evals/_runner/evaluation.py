@@ -37,7 +37,6 @@ from toolreel.evals._runner.trial import (
 from toolreel.http import HttpEndpoint, headers_from_environment
 from toolreel_core._jsontext import canonical, chained_digest, tree_at
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
-from toolreel_core._settings import Price
 from toolreel_core.evals import (
     TAXONOMY,
     Cell,
@@ -48,6 +47,7 @@ from toolreel_core.evals import (
     Trial,
     check_prices_for_cost_cap,
     incompleteness_sentence,
+    request_cost,
     script_kind_of_model,
     tree_changes,
 )
@@ -225,19 +225,6 @@ class Spending:
                     self._flying += 1
                     return reserved
                 self._changed.wait()
-
-
-def request_cost(asked: SentRequest, price: Price | None) -> float | None:
-    """The cost of a request: as reported, or else by the price; ``None`` if it is neither.
-
-    A price of tokens that nobody counted is not a cost. Without a finish it was not a reply but an error with
-    status 200, which nobody bills.
-    """
-    if asked.cost is not None or asked.failure:
-        return asked.cost or 0.0
-    if not asked.prompt_tokens + asked.completion_tokens and asked.finish not in ("", "unknown", "error"):
-        return None
-    return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else None
 
 
 _BYTES = 3

@@ -32,7 +32,7 @@ from toolreel.evals._runner.scenario_files import (
     stored_scenarios,
 )
 from toolreel.presets import with_files
-from toolreel_core._config_checks import PlaceError
+from toolreel_core._config_checks import PlaceError, unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Tree, canonical, parse, tree_at
 from toolreel_core._plan import Presets
@@ -88,9 +88,14 @@ def load_eval_plan(
             presets = with_files((), environ).extended(Presets.of(parse(options.catalogue)))
         except PlaceError as error:
             raise PlaceError(("catalogue", *error.place), error.what) from None
-        gates_of(options)  # whether they can be read, before anything is run
         plan = EvalPlan(options, presets, scenarios)
         check_prices_for_cost_cap(plan)
+        # Before anything is run: a directory keeps the gates that it began with.
+        for gate in gates_of(options):
+            for axis, value in (*gate.part.items(), ("strategy", gate.against)):
+                known = dict.fromkeys(getattr(cell, axis) for cell in plan.cells())
+                if value and value not in known:
+                    raise PlaceError(("gate",), unknown_name_message(axis, value, known))
     except PlaceError as error:
         # The uppermost layer with a value at the place is to blame.
         place = error.place

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from toolreel._driver import ToolHost
 from toolreel._internal import EvalPlanError, ResultsError, read_text_file, read_toml
-from toolreel.tools import PythonTools, load_tools
+from toolreel.tools import Crash, PythonTools, exception_event, load_tools
 from toolreel_core._config_checks import PlaceError, Table, unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
@@ -60,7 +60,11 @@ class _Host:
 
     def run(self, effect: RunTool) -> ToolReturned:
         inner, host = self.hosts[effect.name]
-        return host.run(replace(effect, name=inner, key=chained_digest("attempt", self.attempt, effect.key)))
+        key = chained_digest("attempt", self.attempt, effect.key)
+        try:
+            return host.run(replace(effect, name=inner, key=key))
+        except SystemExit as error:  # of a tool, which may not end the evaluation
+            return exception_event(effect, Crash(f"it raised {error!r}"))
 
 
 @contextmanager
@@ -323,7 +327,7 @@ def _scenarios_of_lines(path: Path, text: str) -> tuple[Scenario, ...]:
 def _scenarios_of_python(path: Path, text: str) -> tuple[Scenario, ...]:
     try:
         values = run_path(str(path), run_name="toolreel_scenarios").values()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise EvalPlanError(f"{path}: {type(error).__name__}: {error}") from error
     # By identity: a scenario that has two names in the file is one.
     found = {id(value): value for value in values if isinstance(value, Scenario)}

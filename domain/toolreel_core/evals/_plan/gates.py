@@ -24,6 +24,7 @@ About: TypeAlias = Literal["scenarios-such-as-these", "these-scenarios"]
 SAMPLE: About = "scenarios-such-as-these"
 THESE: About = "these-scenarios"
 _PARTS = ("strategy", "model", "scenario")
+_SHARES = {"rate", "lower_bound", "upper_bound", "exercised_rate", "coverage", "pass_at_1", "pass_hat_k"}
 _LEVEL = 0.05
 """Of tests that name none; the same as ``ALPHA`` of the statistics, which the core cannot import."""
 
@@ -93,15 +94,22 @@ _TESTS: Mapping[str, GateKind] = {
 
 
 def _read_gate(tree: Json) -> Gate:
-    values = checked_value(Table((), {"gate": tree}), "gate", "gate")
+    table = Table(("gate",), checked_value(Table((), {"gate": tree}), "gate", "gate"))
+    values = table.values
     parts: dict[str, Any] = {axis: values.get(axis, "") for axis in _PARTS}
     test = next((key for key in _TESTS if key in values), "")
     if not test:
-        least = "at_least" in values
-        limit = values["at_least" if least else "at_most"]
-        return Gate("figure", limit, values["metric"], ">=" if least else "<=", **parts)
-    kind: GateKind = "margin" if "margin" in values else _TESTS[test]
-    limit = values.get("margin", values.get("alpha", _LEVEL))
+        key = "at_least" if "at_least" in values else "at_most"
+        metric, limit = values["metric"], table.only("metric", key, *_PARTS).values[key]
+        if metric in _SHARES and not 0 <= limit <= 1:
+            raise table.error_at(f"{metric} is from 0 to 1, got {limit:g}")
+        return Gate("figure", limit, metric, ">=" if key == "at_least" else "<=", **parts)
+    key = "margin" if "margin" in values and test == "no_regression_of" else "alpha"
+    table.only(test, "against", "about", key, "model", "scenario")
+    if values[test] == values["against"]:
+        raise table.error_at(f"{values[test]} is compared with itself")
+    kind: GateKind = "margin" if key == "margin" else _TESTS[test]
+    limit = values.get(key, _LEVEL)
     # Of a single scenario there is no other statement.
     about = values.get("about", THESE if parts["scenario"] else SAMPLE)
     return Gate(kind, limit, **{**parts, "strategy": values[test]}, against=values["against"], about=about)

@@ -35,6 +35,7 @@ WORD_LISTS = {name: words for name, *words in map(str.split, re.split(r"\n(?=\S)
 _ALPHABETS = {"#": "0123456789", "?": "ABCDEFGHJKLMNPQRSTUVWXYZ"}
 """What stands for the marks of a pattern: without I and O, which look like digits."""
 _OPERATIONS: Mapping[str, Callable[[Sequence[int]], int]] = {"sum": sum, "product": math.prod}
+_KINDS = ("one_of", "pattern", "from", "largest_first", *_OPERATIONS)
 
 _Below: TypeAlias = Callable[[str, int], int]
 """A number from 0 to a limit, without it, by the name that it is drawn under."""
@@ -80,25 +81,29 @@ def draw_values(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[
 
 def _draw_value(table: Table, name: str, below: _Below, before: Mapping[str, Json]) -> Json:
     draw = table.values
-    for operation in _OPERATIONS.keys() & draw.keys():
-        return _compute_value(table, operation, before)
+    if len(kinds := [key for key in _KINDS if key in draw]) > 1:
+        raise table.error_at(f"write one of {', '.join(kinds)}, and leave the others out")
+    if kinds[0] in _OPERATIONS:
+        return _compute_value(table, kinds[0], before)
     if "largest_first" in draw:
         return _sorted_largest_first(table, before)
-    taken = [_earlier_value(table, "unlike", other, before) for other in as_values(draw.get("unlike", []))]
-    if "several" not in draw:
-        return _draw_one(table, below, name, taken)
+    unlike = [_earlier_value(table, "unlike", other, before) for other in as_values(draw.get("unlike", []))]
     values = list[Json]()
-    for place in range(draw["several"]):
-        values.append(_draw_one(table, below, f"{name} {place}", (*taken, *values)))
-    return values
+    for place in range(int(draw.get("several", 1))):
+        label = f"{name} {place}" if "several" in draw else name
+        values.append(_draw_one(table, below, label, unlike, values))
+    return values if "several" in draw else values[0]
 
 
-def _draw_one(table: Table, below: _Below, label: str, taken: Sequence[Json]) -> Json:
+def _draw_one(table: Table, below: _Below, label: str, unlike: list[Json], drawn: list[Json]) -> Json:
+    taken = [*unlike, *drawn]
     match table.values:
         case {"one_of": given}:
-            items: Sequence[Json] = WORD_LISTS[given] if isinstance(given, str) else given
-            # Where all are taken, one is drawn twice rather than none.
-            left = [item for item in items if item not in taken] or items
+            items: list[Json] = [one for one in WORD_LISTS.get(str(given), given) if one not in unlike]
+            if not items:
+                raise table.error_at("expected more values, so that there are enough", "one_of")
+            # Where all are drawn, one is drawn twice rather than none.
+            left = [item for item in items if item not in drawn] or items
             return left[below(label, len(left))]
         case {"pattern": text}:
             alphabets = [_ALPHABETS.get(char, char) for char in str(text)]
@@ -108,7 +113,8 @@ def _draw_one(table: Table, below: _Below, label: str, taken: Sequence[Json]) ->
             tries = (_draw_text(alphabets, below, each) for each in labels)
             return next(one for one in tries if one not in taken)
         case _:
-            least, size = table.values["from"], table.values["to"] - table.values["from"] + 1
+            # JSON Schema takes 1e3 for a whole number.
+            least, size = int(table.values["from"]), int(table.values["to"] - table.values["from"] + 1)
             if size <= len(taken):
                 raise table.error_at("expected a larger number, so that there are enough", "to")
             numbers: Iterator[int] = (least + below(f"{label}/{again}", size) for again in count())

@@ -13,9 +13,10 @@ from typing import Any
 from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import JsonText, canonical, digest
+from toolreel_core._jsontext import JsonText, canonical, digest, parse
 from toolreel_core._plan import Preset
 from toolreel_core._tools import ToolDefinition, ToolSurface
+from toolreel_core.evals._plan.options import read_overrides
 from toolreel_core.evals._scenarios.checks import ANSWERED, blank_final_text, checks_of, outcome
 from toolreel_core.evals._scenarios.draws import draw_values, fill_placeholders
 from toolreel_core.evals._scenarios.forms import checked_value, parameters_schema
@@ -214,7 +215,7 @@ def _read_configuration_changes(table: Table, name: str) -> Preset:
     config = {"tool_use_mode": "relaxed", **table.table("config").values}
     if config["tool_use_mode"] == "plan":
         del config["tool_use_mode"]
-    sections = {"config": config, "request_overrides": table.table("request").values}
+    sections = {"config": config, "request_overrides": parse(read_overrides(table.table("request")))}
     try:
         return Preset.of(name, sections) if any(sections.values()) else Preset()
     except PlaceError as error:

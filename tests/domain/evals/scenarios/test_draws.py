@@ -82,6 +82,14 @@ def test_a_pattern_gives_all_of_its_texts_before_it_runs_out(seed: str) -> None:
 
 def test_where_every_value_is_taken_one_is_drawn_twice() -> None:
     assert values({"twice": {"one_of": ["x"], "several": 2}}, "1") == {"twice": ["x", "x"]}
+    other = {"one_of": ["x", "y"], "unlike": "a", "several": 3}
+    assert values({"a": ["x"], "b": other}, "1") == {"a": "x", "b": ["y", "y", "y"]}
+
+
+def test_a_whole_number_written_with_a_point_draws_whole_numbers() -> None:
+    tree = {"a": {"from": 1e3, "to": 2e3}, "b": {"from": 1.0, "to": 9, "several": 2.0}, "c": {"sum": "a"}}
+    whole = {"a": {"from": 1000, "to": 2000}, "b": {"from": 1, "to": 9, "several": 2}, "c": {"sum": "a"}}
+    assert repr(values(tree, "1")) == repr(values(whole, "1"))
 
 
 JSON = st.recursive(
