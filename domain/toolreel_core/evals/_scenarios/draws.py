@@ -99,7 +99,8 @@ def _draw_one(table: Table, below: _Below, label: str, unlike: list[Json], drawn
     taken = [*unlike, *drawn]
     match table.values:
         case {"one_of": given}:
-            items: list[Json] = [one for one in WORD_LISTS.get(str(given), given) if one not in unlike]
+            listed = WORD_LISTS[given] if isinstance(given, str) else given
+            items: list[Json] = [one for one in listed if one not in unlike]
             if not items:
                 raise table.error_at("expected more values, so that there are enough", "one_of")
             # Where all are drawn, one is drawn twice rather than none.
