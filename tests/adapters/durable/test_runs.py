@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import compress
 from pathlib import Path
 from threading import Barrier, Timer
@@ -14,12 +16,13 @@ from tests.adapters.durable.shop import Shop, Slow, execute, plan_of, undisturbe
 from tests.patience import eventually
 from toolreel import AsyncPorts, Plan, Ports, PythonTools, run, tool
 from toolreel._journal import MemoryJournal, parse_journal
-from toolreel.durable import DurableRuns, Store, Worker, database_url, take_slot
+from toolreel.durable import Awaited, DurableRuns, Store, Worker, database_url, take_slot
 from toolreel.errors import DurableError
 from toolreel.http import AsyncHttpEndpoint
 from toolreel.ports import Endpoints
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import (
+    ApprovalGiven,
     Completed,
     ConfigError,
     FallbackPlan,
@@ -89,6 +92,46 @@ def test_somebody_else_approves_while_no_worker_is_there(database: str) -> None:
             assert ended(runs, "pay") == Completed("Paid once.")
         assert "once is enough" in runs.get("pay").recorded.text
     assert paid == [7]
+
+
+def waiting_for_approval(runs: DurableRuns, database: str) -> Awaited:
+    @tool(needs_approval=True)
+    def pay(amount: int) -> str:
+        return f"paid {amount}"
+
+    tools = PythonTools([pay])
+    runs.submit(Plan.of(model="m", messages="Pay!", tools=tools.surface), "pay")
+    with worker(Ports(ScriptedEndpoint([calling(("pay", {"amount": 7}))]), tools), database):
+        (call,) = runs.wait("pay", LONG, poll_seconds=POLL).summary.waits_for
+    return call
+
+
+def test_one_of_two_decisions_at_once_counts_and_the_other_is_told_so(database: str) -> None:
+    together = Barrier(2)
+    with DurableRuns(database) as runs, DurableRuns(database) as others, ThreadPoolExecutor(2) as threads:
+        waiting_for_approval(runs, database)
+
+        def decides(decide: Callable[[str], object]) -> str:
+            together.wait()
+            try:
+                return str(decide("pay"))
+            except DurableError as late:
+                return str(late)
+
+        answers = [*threads.map(decides, (runs.approve, others.deny))]
+        assert sum("waits for no decision" in each for each in answers) == 1, answers
+        assert execute(database, "SELECT said FROM toolreel_runs") == [(1,)]
+
+
+def test_a_decision_that_is_repeated_since_its_answer_was_lost_counts_once(database: str) -> None:
+    with DurableRuns(database) as runs, closing(Store(database_url(database))) as store:
+        call = waiting_for_approval(runs, database)
+        given = ApprovalGiven(call.ref, approved=True)
+        assert not store.add_to_inbox("pay", given, "other", "0" * 64), "it waits for another decision"
+        assert store.add_to_inbox("pay", given, "token", call.fingerprint)
+        assert store.add_to_inbox("pay", given, "token", call.fingerprint)
+        assert not store.add_to_inbox("pay", given, "later", call.fingerprint)
+        assert execute(database, "SELECT said, wakeups FROM toolreel_runs") == [(1, 2)]
 
 
 def test_the_user_speaks_before_and_after_the_end(database: str) -> None:
