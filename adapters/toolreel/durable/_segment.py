@@ -312,7 +312,9 @@ class _Segment:
                 if decision is None:
                     return None, None
                 if not decision.approved:
-                    return fault_event(effect, result_unknown), None
+                    fault = result_unknown(effect.name)
+                    message = f"{fault.message} {decision.reason}".rstrip()
+                    return fault_event(effect, lambda _: fault._replace(message=message)), None
         if isinstance(effect, RunTool):  # with a key of this run's own: two runs of one plan are two tasks
             performed = replace(effect, key=digest(f"{self._claimed.run_id} {effect.key}"))
         progress.begin_effect(performed)

@@ -353,9 +353,11 @@ def test_a_call_that_a_dead_worker_may_have_made_waits_where_that_is_asked_for(
         with worker(shop.ports, database, uncertain="ask"):
             (waits,) = runs.wait("a", LONG, poll_seconds=POLL).summary.waits_for
             assert (waits.name, waits.why) == ("order", "uncertain")
-            (runs.approve if decided == "approved" else runs.deny)("a")
+            runs.approve("a") if decided == "approved" else runs.deny("a", "It is on its way.")
             ended(runs, "a")
-        assert ("ordered 0" in runs.get("a").recorded.text) == (decided == "approved")
+        text = runs.get("a").recorded.text
+        assert ("ordered 0" in text) == (decided == "approved")
+        assert ("It may have had effects. It is on its way." in text) == (decided == "denied")
     keys = [did.key for did in shop.did if did.key != "-"]
     assert (len(keys), len({*keys})) == ((2, 1) if decided == "approved" else (1, 1))
 
