@@ -125,6 +125,8 @@ def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callabl
 class _Segment:
     _book: Book
     _progress: Progress
+    _only_cancels: bool
+    """Whether it was begun to cancel the run, which needs neither its tools nor its fallbacks."""
 
     def __init__(self, claimed: Claimed, policy: Policy, store: Store, see: Callable[[str], None]) -> None:
         self._claimed = claimed
@@ -136,7 +138,7 @@ class _Segment:
         self._inbox_read = 0
         """How many things that were said the run has heard."""
         self._is_first = True
-        """Whether this segment has taken no event yet."""
+        """Whether this segment has performed no effect yet."""
         self._doubtful = claimed.interrupted > 0
         """Whether the next effect may have been begun by a worker that died."""
 
@@ -183,17 +185,14 @@ class _Segment:
                 "after `toolreel durable adopt --failed` there; or export it and fork it"
             ) from None
         self._events = len(recorded.records)
-        _check_tools_match_recording(recorded, performer)
-        try:
-            check_fallback_endpoints(recorded.plan, performer)
-        except ConfigError as error:
-            remedy = "or start the worker with the same --fallback; then resume the run"
-            raise DurableError(f"{recorded.source}: {error}, {remedy}") from None
+        self._inbox_read = max((written["heard"] for written in stored), default=0)
+        self._only_cancels = self._is_cancelled()
+        if not self._only_cancels:
+            _check_worker_can_perform(recorded, performer)
         # DBOS numbers steps as they are called. To call a stored one performs nothing, and counts it.
         for name in own:
             DBOS.run_step({"name": name}, _fail_on_stored_step)
         self._book = Book(recorded, self._policy.secrets)
-        self._inbox_read = max((written["heard"] for written in stored), default=0)
         return state
 
     @property
@@ -205,7 +204,7 @@ class _Segment:
         while True:
             effect, self._events = next(iter(pending(self._state)), None), book.events
             if effect is not None:
-                if self._policy.stopping.is_set():
+                if self._policy.stopping.is_set() or (self._only_cancels and not self._is_cancelled()):
                     return self.release_with_status("queued")
                 stored = self._perform_step(type_name(type(effect)), self._answer_or_problem)
                 if "problem" in stored:
@@ -289,13 +288,15 @@ class _Segment:
         for one in entries:
             late = isinstance(one.event, CancelRequested) and isinstance(self._state.phase, Settled)
             if isinstance(one.event, kinds) and not late:
-                self._is_first = False
                 self._progress.take(None, one.event)
         heard = entries[-1].n if entries else self._inbox_read
         return {"heard": heard, "lines": self._book.take_lines()}
 
     def _read_inbox(self) -> Sequence[InboxEntry]:
         return self._store.inbox_after(self._claimed.run_id, self._inbox_read)
+
+    def _is_cancelled(self) -> bool:
+        return any(isinstance(one.event, CancelRequested) for one in self._read_inbox())
 
     def _event(self, effect: Wanted, said: Iterable[InboxEntry]) -> tuple[Event | None, Lap | None]:
         """What somebody has decided, or what the ports answer; no event where nobody has decided yet."""
@@ -331,14 +332,18 @@ def _fail_on_stored_step() -> None:
     raise AssertionError("this step is stored, so DBOS does not perform it")
 
 
-def _check_tools_match_recording(recorded: Recorded, performer: object) -> None:
+def _check_worker_can_perform(recorded: Recorded, performer: object) -> None:
+    again = "then `toolreel durable adopt --failed` the run"
     surface = getattr(getattr(performer, "tools", None), "surface", None)
-    if not recorded.plan.sends_tools or not isinstance(surface, ToolSurface):
-        return
     try:
-        check_tools_unchanged(recorded, surface)
+        if recorded.plan.sends_tools and isinstance(surface, ToolSurface):
+            check_tools_unchanged(recorded, surface)
+        check_fallback_endpoints(recorded.plan, performer)
     except ReplayMismatch as error:
         raise DurableError(
             f"{error}\nStart a worker with the run's tools (--tools), or submit to the queue of one that has "
-            "them (--queue), then resume the run"
+            f"them (--queue), {again}"
         ) from None
+    except ConfigError as error:
+        remedy = f"or start the worker with the same --fallback; {again}"
+        raise DurableError(f"{recorded.source}: {error}, {remedy}") from None

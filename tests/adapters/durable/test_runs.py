@@ -23,6 +23,7 @@ from toolreel.ports import Endpoints
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import (
     ApprovalGiven,
+    CancelRequested,
     Completed,
     ConfigError,
     FallbackPlan,
@@ -173,6 +174,24 @@ def test_a_worker_without_the_tools_refuses_and_one_with_them_goes_on(database: 
         runs.resume("a")
         with worker(shop.ports, database):
             assert ended(runs, "a") == Completed("1 parts ordered.")
+
+
+def test_a_refused_run_is_cancelled_by_a_worker_without_its_tools(database: str, tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "log")
+    without = Ports(shop, PythonTools([]))
+    with DurableRuns(database) as runs:
+        runs.submit(plan_of("a", 1, shop.tools.surface), "a")
+        with worker(without, database):
+            assert runs.wait("a", LONG, poll_seconds=POLL).summary.status == "refused"
+        runs.cancel("a")
+        runs.speak("a", "Another part!")
+        with worker(without, database):
+            refused = runs.wait("a", LONG, poll_seconds=POLL)
+            assert (refused.summary.status, shop.did) == ("refused", []), "to go on needs its tools again"
+            assert isinstance(refused.recorded.events[-2], CancelRequested)
+            runs.cancel("a", "not wanted")
+            assert ended(runs, "a") == Cancelled("not wanted")
+    assert shop.did == []
 
 
 def test_a_run_goes_on_at_a_fallback_and_a_worker_without_it_refuses(database: str) -> None:
