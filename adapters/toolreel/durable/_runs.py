@@ -65,19 +65,10 @@ class RunSummary:
     @classmethod
     def of(cls, row: sa.Row[Any]) -> RunSummary:
         """From its row."""
-        waits = tuple(Awaited(**each) for each in json.loads(row.waits_for))
-        return cls(
-            row.run_id,
-            row.status,
-            row.model,
-            row.queue,
-            row.events,
-            row.outcome,
-            row.problem,
-            waits if row.status == "waiting" else (),
-            _utc_time(row.created_at),
-            _utc_time(row.updated_at),
-        )
+        waits = json.loads(row.waits_for) if row.status == "waiting" else ()
+        calls = tuple(Awaited(**each) for each in waits)
+        known = row.run_id, row.status, row.model, row.queue, row.events, row.outcome, row.problem
+        return cls(*known, calls, _utc_time(row.created_at), _utc_time(row.updated_at))
 
 
 @dataclass(frozen=True, slots=True)
