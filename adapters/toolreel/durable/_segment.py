@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from types import UnionType
@@ -68,6 +69,7 @@ class Policy:
     performer: Performer
     secrets: Mapping[str, str]
     uncertain: Uncertain
+    poll_seconds: float
     stopping: threading.Event
     """Set when the worker is to stop: then runs rest before the next effect, and go on elsewhere."""
 
@@ -209,7 +211,7 @@ class _Segment:
                 stored = self._perform_step(type_name(type(effect)), self._answer_or_problem)
                 if "problem" in stored:
                     return self.release_with_status("failed", stored["problem"])
-                # A wait that was cut short, because the worker stops, has no event; the run then rests above.
+                # A wait that was cut short has no event: the worker stops, or the next step cancels the run.
                 if book.events > self._events or isinstance(effect, Wait):
                     continue
             status, values = self._resting_status(effect)
@@ -261,8 +263,9 @@ class _Segment:
             return {"heard": self._inbox_read, "lines": [], "problem": problem}
 
     def _answer(self, effect: Wanted) -> StoredStep:
-        # Later effects of a segment need not ask: what was said was heard with the answer before.
-        before = self._read_inbox() if self._is_first or self._wait_reason(effect) else ()
+        # Others need not ask: what was said was heard with the answer before.
+        asks = self._is_first or self._wait_reason(effect) or isinstance(effect, Wait)
+        before = self._read_inbox() if asks else ()
         if any(isinstance(one.event, CancelRequested) for one in before):
             return self._process_inbox()
         event, lap = self._event(effect, before)
@@ -295,6 +298,14 @@ class _Segment:
     def _read_inbox(self) -> Sequence[InboxEntry]:
         return self._store.inbox_after(self._claimed.run_id, self._inbox_read)
 
+    def _wait(self, seconds: float) -> bool:
+        """Whether the time has passed; not if the worker stops or the run is cancelled meanwhile."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if self._policy.stopping.wait(min(left, self._policy.poll_seconds)) or self._is_cancelled():
+                return False
+        return True
+
     def _is_cancelled(self) -> bool:
         return any(isinstance(one.event, CancelRequested) for one in self._read_inbox())
 
@@ -322,7 +333,7 @@ class _Segment:
         with progress.scope_of_effect(performed):
             if not isinstance(effect, Wait):
                 event = self._policy.performer.perform(performed)
-            elif not self._policy.stopping.wait(min(effect.ms / 1000, time_left())):
+            elif self._wait(min(effect.ms / 1000, time_left())):
                 event = WaitElapsed(effect.ref)
         event = progress.end_effect(performed, event)
         return event, None if event is None else progress.pop_effect_times(effect, event)

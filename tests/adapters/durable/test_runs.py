@@ -320,6 +320,16 @@ def test_a_wait_ends_with_the_time_of_the_run(database: str) -> None:
         assert (outcome.kind, outcome.limit, outcome.used >= 2_500) == ("time", 2_500, True)
 
 
+def test_a_run_that_waits_for_a_retry_is_cancelled(database: str) -> None:
+    patient = LoopConfig(retry_base_ms=600_000, retry_cap_ms=600_000)
+    with DurableRuns(database) as runs:
+        runs.submit(Plan.of(model="m", messages="Hi!", config=patient), "waits")
+        with worker(ScriptedEndpoint([Lost("status", "later", 429)]), database):
+            eventually(lambda: "request_failed" in runs.get("waits").recorded.text, "the request has failed")
+            runs.cancel("waits", "not wanted")
+            assert ended(runs, "waits") == Cancelled("not wanted")
+
+
 def test_a_worker_that_stops_sits_through_no_wait(database: str) -> None:
     patient = LoopConfig(retry_base_ms=600_000, retry_cap_ms=600_000)
     with DurableRuns(database) as runs:
