@@ -116,7 +116,7 @@ def test_what_cannot_be_done_is_said_with_what_to_do(desk: Path) -> None:
         (("durable", "show", "bill-8"), "there is none in this database; see `toolreel durable list`"),
         (("durable", "submit", "Pay 8.", "--model", "m", "--run-id", "bill-7"), "submit it under another id"),
         (("durable", "submit", "Pay.", "--model", "m", "--run-id", "bill 7"), "write letters, digits"),
-        (("durable", "adopt", "--failed", "bill-7"), "only runs that are failed or refused"),
+        (("durable", "adopt", "--failed", "bill-7"), "only failed or refused runs are requeued"),
     )
     for arguments, sentence in mistakes:
         assert_mistake(said(desk, *arguments), sentence)

@@ -224,9 +224,7 @@ class DurableRuns:
         """
         row = self._row(run_id)
         if row.status not in {"failed", "refused"}:
-            raise DurableError(
-                f"run {run_id}: it is {row.status}; only runs that are failed or refused are resumed"
-            )
+            raise DurableError(f"run {run_id}: it is {row.status}; only failed or refused runs are requeued")
 
         def again(connection: sa.Connection) -> None:
             change = sa.update(RUNS).where(RUNS.c.run_id == run_id, RUNS.c.status == row.status)

@@ -74,6 +74,7 @@ class Policy:
     """Set when the worker is to stop: then runs rest before the next effect, and go on elsewhere."""
 
 
+QUEUE_AGAIN = "then queue it again with `toolreel durable adopt --failed RUN`"
 HIDDEN = "a reply was not stored, because it holds a secret"
 
 
@@ -147,7 +148,7 @@ class _Segment:
     def perform(self) -> str:
         deaths = self._claimed.interrupted
         if deaths > MAX_INTERRUPTIONS:
-            why = f"{deaths} workers died while they performed it; mend what kills them, then resume it"
+            why = f"{deaths} workers died while they performed it; mend what kills them, {QUEUE_AGAIN}"
             return self.release_with_status("failed", why)
         state = self._begin()
         begun = Step(state, pending(state), ())
@@ -344,7 +345,6 @@ def _fail_on_stored_step() -> None:
 
 
 def _check_worker_can_perform(recorded: Recorded, performer: object) -> None:
-    again = "then `toolreel durable adopt --failed` the run"
     surface = getattr(getattr(performer, "tools", None), "surface", None)
     try:
         if recorded.plan.sends_tools and isinstance(surface, ToolSurface):
@@ -353,8 +353,8 @@ def _check_worker_can_perform(recorded: Recorded, performer: object) -> None:
     except ReplayMismatch as error:
         raise DurableError(
             f"{error}\nStart a worker with the run's tools (--tools), or submit to the queue of one that has "
-            f"them (--queue), {again}"
+            f"them (--queue), {QUEUE_AGAIN}"
         ) from None
     except ConfigError as error:
-        remedy = f"or start the worker with the same --fallback; {again}"
+        remedy = f"or start the worker with the same --fallback, {QUEUE_AGAIN}"
         raise DurableError(f"{recorded.source}: {error}, {remedy}") from None
