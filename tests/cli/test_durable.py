@@ -117,10 +117,17 @@ def test_what_cannot_be_done_is_said_with_what_to_do(desk: Path) -> None:
         (("durable", "submit", "Pay 8.", "--model", "m", "--run-id", "bill-7"), "submit it under another id"),
         (("durable", "submit", "Pay.", "--model", "m", "--run-id", "bill 7"), "write letters, digits"),
         (("durable", "adopt", "--failed", "bill-7"), "only failed or refused runs are requeued"),
+        (("durable", "cancel", "bill-7", "bill-8"), "run bill-8: there is none in"),
+        (("durable", "adopt", "worker-9", "--failed", "bill-8"), "run bill-8: there is none in"),
+        (("durable", "cancel", "bill-7", "bill-8"), "run bill-8: there is none in"),
+        (("durable", "adopt", "worker-9", "--failed", "bill-8"), "run bill-8: there is none in"),
     )
     for arguments, sentence in mistakes:
         assert_mistake(said(desk, *arguments), sentence)
     assert told(desk, "durable", "list")["counts"] == {"queued": 1}
+    with serving(replying(saying("Hello."))) as server:
+        serve(desk, server)
+    assert told(desk, "durable", "show", "bill-7")["outcome"] == "completed", "no mistake has cancelled it"
     assert ": it left no runs" in said(desk, "durable", "adopt", "worker-9").stdout
 
 

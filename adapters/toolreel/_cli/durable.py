@@ -142,12 +142,13 @@ def adopt_command(runs: DurableRuns, slots: Texts, failed: Texts, queue: str) ->
     """
     if not slots and not failed:
         raise click.UsageError("name the SLOT of a worker that is gone, or a run with --failed RUN")
+    known = [runs.summary(run_id) for run_id in failed]  # an unknown one raises before anything is done
     for slot in slots:
         found = runs.adopt(slot, queue=queue)
         print_labelled("adopted", f"{slot}: {', '.join(found) if found else 'it left no runs'}")
-    for run_id in failed:
-        runs.resume(run_id)
-        print_labelled("queued", run_id)
+    for run in known:
+        runs.resume(run.run_id)
+        print_labelled("queued", run.run_id)
     return 0
 
 
@@ -164,11 +165,7 @@ def adopt_command(runs: DurableRuns, slots: Texts, failed: Texts, queue: str) ->
 @json_option
 @_pass_durable_runs
 def list_command(
-    runs: DurableRuns,
-    status: str | None,
-    limit: int,
-    prune: float | None,
-    as_machine: bool,
+    runs: DurableRuns, status: str | None, limit: int, prune: float | None, as_machine: bool
 ) -> int:
     """List the runs, the newest first, with what each waits for, and how many have which status.
 
@@ -294,10 +291,11 @@ def cancel_command(runs: DurableRuns, run_ids: Texts, reason: str | None) -> int
     \b
     toolreel durable cancel order-7 order-8
     """
-    for run_id in run_ids:
-        runs.cancel(run_id, reason or "")
+    known = [runs.summary(run_id) for run_id in run_ids]  # an unknown one raises before any is cancelled
+    for run in known:
+        runs.cancel(run.run_id, reason or "")
         ends = "it ends when a worker (toolreel durable worker) has done what it is in, unless it had ended"
-        print_labelled("cancelled", f"{run_id}: {ends}")
+        print_labelled("cancelled", f"{run.run_id}: {ends}")
     return 0
 
 
