@@ -149,6 +149,7 @@ def adopt_command(runs: DurableRuns, slots: Texts, failed: Texts, queue: str) ->
     for run in known:
         runs.resume(run.run_id)
         print_labelled("queued", run.run_id)
+        _print_next(run)
     return 0
 
 
@@ -243,6 +244,13 @@ def export_command(runs: DurableRuns, run_id: str, target: Path | None, overwrit
     return write_export(text, run_id, target or Path(f"{run_id}.journal.jsonl"), overwrite=overwrite)
 
 
+def _print_next(run: RunSummary) -> None:
+    """Print the command that performs a run: one that `toolreel run` began has a queue of its own."""
+    own = run.queue == f"run {run.run_id}"
+    performs = f"run ... --run-id {run.run_id}" if own else f"durable worker --queue {run.queue}"
+    print_labelled("", f"next: toolreel {performs} (unless it is running)", "dim")
+
+
 @command("approve")
 @_run_argument
 @click.option("--deny", is_flag=True, help="Deny the call: the model is told, and the run goes on.")
@@ -262,6 +270,7 @@ def approve_command(runs: DurableRuns, run_id: str, deny: bool, reason: str | No
     call = runs.deny(run_id, reason or "") if deny else runs.approve(run_id)
     label, style = ("denied", "yellow") if deny else ("approved", "green")
     print_labelled(label, f"{call.name}({call.arguments})", style)
+    _print_next(runs.summary(run_id))
     return 0
 
 
@@ -278,6 +287,7 @@ def say_command(runs: DurableRuns, run_id: str, text: str) -> int:
     """
     runs.speak(run_id, text)
     print_labelled("said", run_id)
+    _print_next(runs.summary(run_id))
     return 0
 
 
@@ -294,8 +304,8 @@ def cancel_command(runs: DurableRuns, run_ids: Texts, reason: str | None) -> int
     known = [runs.summary(run_id) for run_id in run_ids]  # an unknown one raises before any is cancelled
     for run in known:
         runs.cancel(run.run_id, reason or "")
-        ends = "it ends when a worker (toolreel durable worker) has done what it is in, unless it had ended"
-        print_labelled("cancelled", f"{run.run_id}: {ends}")
+        print_labelled("cancelled", f"{run.run_id}: it ends after what it is doing now, unless it had ended")
+        _print_next(run)
     return 0
 
 
