@@ -230,10 +230,8 @@ class _Segment:
         return stored
 
     def _release(self, status: Status, **values: object) -> bool:
-        doubt = {"interrupted": self._claimed.interrupted if self._doubtful else 0}
-        return self._store.release_run(
-            self._claimed, status, self._events, self._inbox_read, **{**doubt, **values}
-        )
+        values = {"interrupted": self._claimed.interrupted if self._doubtful else 0, **values}
+        return self._store.release_run(self._claimed, status, self._events, self._inbox_read, **values)
 
     def _resting_status(self, effect: Wanted | None) -> tuple[Status, dict[str, object]]:
         phase = self._state.phase
