@@ -85,7 +85,8 @@ def test_a_run_is_submitted_approved_and_spoken_to_from_other_processes(desk: Pa
         assert (shown.code, 'pay({"amount":7}): approval' in shown.stdout) == (0, True)
         assert told(desk, "durable", "list", "--status", "waiting")["counts"] == {"waiting": 1}
         assert not (desk / "paid.txt").exists()
-        assert said(desk, "durable", "approve", "bill-7").code == 0
+        approved = said(desk, "durable", "approve", "bill-7")
+        assert (approved.code, "next: toolreel durable worker" in approved.stdout) == (0, True)
         again = said(desk, "durable", "approve", "bill-7", "--deny")
         assert (again.code, "waits for no decision" in again.stderr) == (2, True)
         serve(desk, server)
@@ -116,11 +117,16 @@ def test_what_cannot_be_done_is_said_with_what_to_do(desk: Path) -> None:
         (("durable", "show", "bill-8"), "there is none in this database; see `toolreel durable list`"),
         (("durable", "submit", "Pay 8.", "--model", "m", "--run-id", "bill-7"), "submit it under another id"),
         (("durable", "submit", "Pay.", "--model", "m", "--run-id", "bill 7"), "write letters, digits"),
-        (("durable", "adopt", "--failed", "bill-7"), "only runs that are failed or refused"),
+        (("durable", "adopt", "--failed", "bill-7"), "only failed or refused runs are requeued"),
+        (("durable", "cancel", "bill-7", "bill-8"), "run bill-8: there is none in"),
+        (("durable", "adopt", "worker-9", "--failed", "bill-8"), "run bill-8: there is none in"),
     )
     for arguments, sentence in mistakes:
         assert_mistake(said(desk, *arguments), sentence)
     assert told(desk, "durable", "list")["counts"] == {"queued": 1}
+    with serving(replying(saying("Hello."))) as server:
+        serve(desk, server)
+    assert told(desk, "durable", "show", "bill-7")["outcome"] == "completed", "no mistake has cancelled it"
     assert ": it left no runs" in said(desk, "durable", "adopt", "worker-9").stdout
 
 
@@ -134,6 +140,14 @@ def test_a_killed_durable_run_goes_on_with_the_same_command(desk: Path) -> None:
         again = said(desk, *command)
         assert (again.code, "It is ordered." in again.stdout, len(server.seen)) == (0, True, 2)
     assert json.loads(gone_on.stdout)["durable"]["events"] == 3
+
+
+def test_a_run_that_a_command_began_is_said_to_need_it_again(desk: Path) -> None:
+    with serving(PAYING) as server:
+        assert said(desk, *run_at(server, "Pay 7."), *MINE, "--run-id", "job").code == 0
+    for reaching in (("approve", "job"), ("say", "job", "Hurry!"), ("cancel", "job")):
+        reached = said(desk, "durable", *reaching)
+        assert (reached.code, "next: toolreel run ... --run-id job" in reached.stdout) == (0, True), reached
 
 
 def test_a_worker_drains_on_sigterm(desk: Path) -> None:

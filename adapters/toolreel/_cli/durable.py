@@ -142,12 +142,14 @@ def adopt_command(runs: DurableRuns, slots: Texts, failed: Texts, queue: str) ->
     """
     if not slots and not failed:
         raise click.UsageError("name the SLOT of a worker that is gone, or a run with --failed RUN")
+    known = [runs.summary(run_id) for run_id in failed]  # an unknown one raises before anything is done
     for slot in slots:
         found = runs.adopt(slot, queue=queue)
         print_labelled("adopted", f"{slot}: {', '.join(found) if found else 'it left no runs'}")
-    for run_id in failed:
-        runs.resume(run_id)
-        print_labelled("queued", run_id)
+    for run in known:
+        runs.resume(run.run_id)
+        print_labelled("queued", run.run_id)
+        _print_next(run)
     return 0
 
 
@@ -164,11 +166,7 @@ def adopt_command(runs: DurableRuns, slots: Texts, failed: Texts, queue: str) ->
 @json_option
 @_pass_durable_runs
 def list_command(
-    runs: DurableRuns,
-    status: str | None,
-    limit: int,
-    prune: float | None,
-    as_machine: bool,
+    runs: DurableRuns, status: str | None, limit: int, prune: float | None, as_machine: bool
 ) -> int:
     """List the runs, the newest first, with what each waits for, and how many have which status.
 
@@ -246,6 +244,13 @@ def export_command(runs: DurableRuns, run_id: str, target: Path | None, overwrit
     return write_export(text, run_id, target or Path(f"{run_id}.journal.jsonl"), overwrite=overwrite)
 
 
+def _print_next(run: RunSummary) -> None:
+    """Print the command that performs a run: one that `toolreel run` began has a queue of its own."""
+    own = run.queue == f"run {run.run_id}"
+    performs = f"run ... --run-id {run.run_id}" if own else f"durable worker --queue {run.queue}"
+    print_labelled("", f"next: toolreel {performs} (unless it is running)", "dim")
+
+
 @command("approve")
 @_run_argument
 @click.option("--deny", is_flag=True, help="Deny the call: the model is told, and the run goes on.")
@@ -265,6 +270,7 @@ def approve_command(runs: DurableRuns, run_id: str, deny: bool, reason: str | No
     call = runs.deny(run_id, reason or "") if deny else runs.approve(run_id)
     label, style = ("denied", "yellow") if deny else ("approved", "green")
     print_labelled(label, f"{call.name}({call.arguments})", style)
+    _print_next(runs.summary(run_id))
     return 0
 
 
@@ -281,6 +287,7 @@ def say_command(runs: DurableRuns, run_id: str, text: str) -> int:
     """
     runs.speak(run_id, text)
     print_labelled("said", run_id)
+    _print_next(runs.summary(run_id))
     return 0
 
 
@@ -294,10 +301,11 @@ def cancel_command(runs: DurableRuns, run_ids: Texts, reason: str | None) -> int
     \b
     toolreel durable cancel order-7 order-8
     """
-    for run_id in run_ids:
-        runs.cancel(run_id, reason or "")
-        ends = "it ends when a worker (toolreel durable worker) has done what it is in, unless it had ended"
-        print_labelled("cancelled", f"{run_id}: {ends}")
+    known = [runs.summary(run_id) for run_id in run_ids]  # an unknown one raises before any is cancelled
+    for run in known:
+        runs.cancel(run.run_id, reason or "")
+        print_labelled("cancelled", f"{run.run_id}: it ends after what it is doing now, unless it had ended")
+        _print_next(run)
     return 0
 
 

@@ -65,19 +65,10 @@ class RunSummary:
     @classmethod
     def of(cls, row: sa.Row[Any]) -> RunSummary:
         """From its row."""
-        waits = tuple(Awaited(**each) for each in json.loads(row.waits_for))
-        return cls(
-            row.run_id,
-            row.status,
-            row.model,
-            row.queue,
-            row.events,
-            row.outcome,
-            row.problem,
-            waits if row.status == "waiting" else (),
-            _utc_time(row.created_at),
-            _utc_time(row.updated_at),
-        )
+        waits = json.loads(row.waits_for) if row.status == "waiting" else ()
+        calls = tuple(Awaited(**each) for each in waits)
+        known = row.run_id, row.status, row.model, row.queue, row.events, row.outcome, row.problem
+        return cls(*known, calls, _utc_time(row.created_at), _utc_time(row.updated_at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +204,6 @@ class DurableRuns:
 
     def cancel(self, run_id: str, reason: str = "") -> None:
         """Cancel a run as soon as the effect has ended that it is in; one that has ended stays as it is."""
-        self._row(run_id)
         self._send(run_id, CancelRequested(reason))
 
     def approve(self, run_id: str) -> Awaited:
@@ -234,9 +224,7 @@ class DurableRuns:
         """
         row = self._row(run_id)
         if row.status not in {"failed", "refused"}:
-            raise DurableError(
-                f"run {run_id}: it is {row.status}; only runs that are failed or refused are resumed"
-            )
+            raise DurableError(f"run {run_id}: it is {row.status}; only failed or refused runs are requeued")
 
         def again(connection: sa.Connection) -> None:
             change = sa.update(RUNS).where(RUNS.c.run_id == run_id, RUNS.c.status == row.status)
@@ -267,15 +255,14 @@ class DurableRuns:
         self._store.close()
 
     def _decide(self, run_id: str, *, approved: bool, reason: str) -> Awaited:
-        summary = self.summary(run_id)
-        if not summary.waits_for:
-            raise DurableError(f"run {run_id}: it is {summary.status}, and waits for no decision")
-        (call,) = summary.waits_for
-        self._send(run_id, ApprovalGiven(call.ref, approved, reason), call.fingerprint)
-        return call
+        for call in self.summary(run_id).waits_for:
+            if self._send(run_id, ApprovalGiven(call.ref, approved, reason), call.fingerprint):
+                return call
+        raise DurableError(f"run {run_id}: it is {self.summary(run_id).status}, and waits for no decision")
 
-    def _send(self, run_id: str, event: Event, answers: str = "") -> None:
-        self._store.add_to_inbox(run_id, event, uuid.uuid4().hex, answers)
+    def _send(self, run_id: str, event: Event, answers: str = "") -> bool:
+        counts = self._store.add_to_inbox(run_id, event, uuid.uuid4().hex, answers)
+        return counts or not self._row(run_id)  # which raises if there is no such run
 
     def _row(self, run_id: str) -> sa.Row[Any]:
         rows = self._store.rows_of_query(sa.select(RUNS).where(RUNS.c.run_id == run_id))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from types import UnionType
@@ -68,10 +69,12 @@ class Policy:
     performer: Performer
     secrets: Mapping[str, str]
     uncertain: Uncertain
+    poll_seconds: float
     stopping: threading.Event
     """Set when the worker is to stop: then runs rest before the next effect, and go on elsewhere."""
 
 
+QUEUE_AGAIN = "then queue it again with `toolreel durable adopt --failed RUN`"
 HIDDEN = "a reply was not stored, because it holds a secret"
 
 
@@ -125,6 +128,8 @@ def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callabl
 class _Segment:
     _book: Book
     _progress: Progress
+    _only_cancels: bool
+    """Whether it was begun to cancel the run, which needs neither its tools nor its fallbacks."""
 
     def __init__(self, claimed: Claimed, policy: Policy, store: Store, see: Callable[[str], None]) -> None:
         self._claimed = claimed
@@ -136,14 +141,14 @@ class _Segment:
         self._inbox_read = 0
         """How many things that were said the run has heard."""
         self._is_first = True
-        """Whether this segment has taken no event yet."""
+        """Whether this segment has performed no effect yet."""
         self._doubtful = claimed.interrupted > 0
         """Whether the next effect may have been begun by a worker that died."""
 
     def perform(self) -> str:
         deaths = self._claimed.interrupted
         if deaths > MAX_INTERRUPTIONS:
-            why = f"{deaths} workers died while they performed it; mend what kills them, then resume it"
+            why = f"{deaths} workers died while they performed it; mend what kills them, {QUEUE_AGAIN}"
             return self.release_with_status("failed", why)
         state = self._begin()
         begun = Step(state, pending(state), ())
@@ -183,17 +188,14 @@ class _Segment:
                 "after `toolreel durable adopt --failed` there; or export it and fork it"
             ) from None
         self._events = len(recorded.records)
-        _check_tools_match_recording(recorded, performer)
-        try:
-            check_fallback_endpoints(recorded.plan, performer)
-        except ConfigError as error:
-            remedy = "or start the worker with the same --fallback; then resume the run"
-            raise DurableError(f"{recorded.source}: {error}, {remedy}") from None
+        self._inbox_read = max((written["heard"] for written in stored), default=0)
+        self._only_cancels = self._is_cancelled()
+        if not self._only_cancels:
+            _check_worker_can_perform(recorded, performer)
         # DBOS numbers steps as they are called. To call a stored one performs nothing, and counts it.
         for name in own:
             DBOS.run_step({"name": name}, _fail_on_stored_step)
         self._book = Book(recorded, self._policy.secrets)
-        self._inbox_read = max((written["heard"] for written in stored), default=0)
         return state
 
     @property
@@ -205,12 +207,12 @@ class _Segment:
         while True:
             effect, self._events = next(iter(pending(self._state)), None), book.events
             if effect is not None:
-                if self._policy.stopping.is_set():
+                if self._policy.stopping.is_set() or (self._only_cancels and not self._is_cancelled()):
                     return self.release_with_status("queued")
                 stored = self._perform_step(type_name(type(effect)), self._answer_or_problem)
                 if "problem" in stored:
                     return self.release_with_status("failed", stored["problem"])
-                # A wait that was cut short, because the worker stops, has no event; the run then rests above.
+                # A wait that was cut short has no event: the worker stops, or the next step cancels the run.
                 if book.events > self._events or isinstance(effect, Wait):
                     continue
             status, values = self._resting_status(effect)
@@ -228,10 +230,8 @@ class _Segment:
         return stored
 
     def _release(self, status: Status, **values: object) -> bool:
-        doubt = {"interrupted": self._claimed.interrupted if self._doubtful else 0}
-        return self._store.release_run(
-            self._claimed, status, self._events, self._inbox_read, **{**doubt, **values}
-        )
+        values = {"interrupted": self._claimed.interrupted if self._doubtful else 0, **values}
+        return self._store.release_run(self._claimed, status, self._events, self._inbox_read, **values)
 
     def _resting_status(self, effect: Wanted | None) -> tuple[Status, dict[str, object]]:
         phase = self._state.phase
@@ -262,8 +262,9 @@ class _Segment:
             return {"heard": self._inbox_read, "lines": [], "problem": problem}
 
     def _answer(self, effect: Wanted) -> StoredStep:
-        # Later effects of a segment need not ask: what was said was heard with the answer before.
-        before = self._read_inbox() if self._is_first or self._wait_reason(effect) else ()
+        # Others need not ask: what was said was heard with the answer before.
+        asks = self._is_first or self._wait_reason(effect) or isinstance(effect, Wait)
+        before = self._read_inbox() if asks else ()
         if any(isinstance(one.event, CancelRequested) for one in before):
             return self._process_inbox()
         event, lap = self._event(effect, before)
@@ -289,13 +290,23 @@ class _Segment:
         for one in entries:
             late = isinstance(one.event, CancelRequested) and isinstance(self._state.phase, Settled)
             if isinstance(one.event, kinds) and not late:
-                self._is_first = False
                 self._progress.take(None, one.event)
         heard = entries[-1].n if entries else self._inbox_read
         return {"heard": heard, "lines": self._book.take_lines()}
 
     def _read_inbox(self) -> Sequence[InboxEntry]:
         return self._store.inbox_after(self._claimed.run_id, self._inbox_read)
+
+    def _wait(self, seconds: float) -> bool:
+        """Whether the time has passed; not if the worker stops or the run is cancelled meanwhile."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if self._policy.stopping.wait(min(left, self._policy.poll_seconds)) or self._is_cancelled():
+                return False
+        return True
+
+    def _is_cancelled(self) -> bool:
+        return any(isinstance(one.event, CancelRequested) for one in self._read_inbox())
 
     def _event(self, effect: Wanted, said: Iterable[InboxEntry]) -> tuple[Event | None, Lap | None]:
         """What somebody has decided, or what the ports answer; no event where nobody has decided yet."""
@@ -312,14 +323,16 @@ class _Segment:
                 if decision is None:
                     return None, None
                 if not decision.approved:
-                    return fault_event(effect, result_unknown), None
+                    fault = result_unknown(effect.name)
+                    message = f"{fault.message} {decision.reason}".rstrip()
+                    return fault_event(effect, lambda _: fault._replace(message=message)), None
         if isinstance(effect, RunTool):  # with a key of this run's own: two runs of one plan are two tasks
             performed = replace(effect, key=digest(f"{self._claimed.run_id} {effect.key}"))
         progress.begin_effect(performed)
         with progress.scope_of_effect(performed):
             if not isinstance(effect, Wait):
                 event = self._policy.performer.perform(performed)
-            elif not self._policy.stopping.wait(min(effect.ms / 1000, time_left())):
+            elif self._wait(min(effect.ms / 1000, time_left())):
                 event = WaitElapsed(effect.ref)
         event = progress.end_effect(performed, event)
         return event, None if event is None else progress.pop_effect_times(effect, event)
@@ -329,14 +342,17 @@ def _fail_on_stored_step() -> None:
     raise AssertionError("this step is stored, so DBOS does not perform it")
 
 
-def _check_tools_match_recording(recorded: Recorded, performer: object) -> None:
+def _check_worker_can_perform(recorded: Recorded, performer: object) -> None:
     surface = getattr(getattr(performer, "tools", None), "surface", None)
-    if not recorded.plan.sends_tools or not isinstance(surface, ToolSurface):
-        return
     try:
-        check_tools_unchanged(recorded, surface)
+        if recorded.plan.sends_tools and isinstance(surface, ToolSurface):
+            check_tools_unchanged(recorded, surface)
+        check_fallback_endpoints(recorded.plan, performer)
     except ReplayMismatch as error:
         raise DurableError(
             f"{error}\nStart a worker with the run's tools (--tools), or submit to the queue of one that has "
-            "them (--queue), then resume the run"
+            f"them (--queue), {QUEUE_AGAIN}"
         ) from None
+    except ConfigError as error:
+        remedy = f"or start the worker with the same --fallback, {QUEUE_AGAIN}"
+        raise DurableError(f"{recorded.source}: {error}, {remedy}") from None

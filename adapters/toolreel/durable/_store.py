@@ -201,38 +201,38 @@ class Store:
         }
         self.client.enqueue_in_transaction(connection, options, run_id)
 
-    def add_to_inbox(self, run_id: str, event: Event, token: str, answers: str = "") -> None:
+    def add_to_inbox(self, run_id: str, event: Event, token: str, answers: str = "") -> bool:
         """Write down what is said to a run, and queue a segment that hears it.
 
-        A run that has ended is not cancelled.
+        Returns ``False`` if it comes too late: the run has ended and this cancels it, it does not wait for
+        this decision (any more), or it was deleted.
 
         :param token: the same where it is said again, since the answer to an earlier attempt was lost
         :param answers: the fingerprint of the effect that a decision is about
         """
-        cancels, text = isinstance(event, CancelRequested), canonical(encode(event))
+        text, changed = canonical(encode(event)), sa.update(RUNS).where(RUNS.c.run_id == run_id)
+        if answers:
+            changed = changed.where(RUNS.c.status == "waiting", RUNS.c.waits_for.contains(answers))
+        elif isinstance(event, CancelRequested):
+            changed = changed.where(RUNS.c.status != "ended")
         # Counting locks the row, so that each entry has a number of its own.
-        counted = (
-            sa.update(RUNS)
-            .where(RUNS.c.run_id == run_id, RUNS.c.status != "ended" if cancels else sa.true())
-            .values(
-                said=RUNS.c.said + 1,
-                status=sa.case((RUNS.c.active.is_(None), "queued"), else_=RUNS.c.status),
-            )
-            .returning(RUNS.c.said)
-        )
+        counted = changed.values(
+            said=RUNS.c.said + 1, status=sa.case((RUNS.c.active.is_(None), "queued"), else_=RUNS.c.status)
+        ).returning(RUNS.c.said)
 
-        def insert(connection: sa.Connection) -> None:
-            counts = connection.execute(counted).scalars().all()
-            if cancels and not counts:
-                return
-            (n,) = counts
+        def insert(connection: sa.Connection) -> bool:
+            n = connection.execute(counted).scalar()
+            if n is None:
+                earlier = sa.select(INBOX.c.n).where(INBOX.c.token == token)
+                return connection.execute(earlier).first() is not None
             row = {"run_id": run_id, "n": n, "token": token, "answers": answers, "event": text}
             if insert_if_missing(connection, INBOX, row):
                 self.queue_segment(connection, run_id)
             else:  # an earlier attempt was committed, and is not counted again
                 connection.rollback()
+            return True
 
-        self.in_transaction(insert)
+        return self.in_transaction(insert)
 
     def inbox_after(self, run_id: str, n: int) -> Sequence[InboxEntry]:
         query: Any = (

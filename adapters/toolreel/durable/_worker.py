@@ -54,7 +54,7 @@ class Worker:
         ``worker-1``, ``worker-2`` and so on
     :param concurrency: how many runs each worker of the queue performs at once; the worker that started last
         sets it for all
-    :param poll_seconds: how often it looks for new runs
+    :param poll_seconds: how often it looks for new runs, and whether one that waits for a retry is cancelled
     :param uncertain: what is done about a call that a dead worker may have begun, of a tool that is neither
         read-only nor idempotent: ``repeat`` it with the same idempotency key, or ``ask``: the run waits until
         somebody approves that
@@ -87,7 +87,7 @@ class Worker:
         self._url = database_url(database)
         self.queue, self._named, self._concurrency, self._poll = queue, slot, concurrency, poll_seconds
         secrets = known_secrets_of(os.environ) | secrets_of_ports(ports)
-        self._policy = Policy(ports, secrets, uncertain, threading.Event())
+        self._policy = Policy(ports, secrets, uncertain, poll_seconds, threading.Event())
         self._watch = watch
         self._health = health
         self._health_server: _HealthServer | None = None

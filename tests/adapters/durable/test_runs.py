@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import compress
 from pathlib import Path
 from threading import Barrier, Timer
@@ -14,12 +16,14 @@ from tests.adapters.durable.shop import Shop, Slow, execute, plan_of, undisturbe
 from tests.patience import eventually
 from toolreel import AsyncPorts, Plan, Ports, PythonTools, run, tool
 from toolreel._journal import MemoryJournal, parse_journal
-from toolreel.durable import DurableRuns, Store, Worker, database_url, take_slot
+from toolreel.durable import Awaited, DurableRuns, Store, Worker, database_url, take_slot
 from toolreel.errors import DurableError
 from toolreel.http import AsyncHttpEndpoint
 from toolreel.ports import Endpoints
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import (
+    ApprovalGiven,
+    CancelRequested,
     Completed,
     ConfigError,
     FallbackPlan,
@@ -91,6 +95,46 @@ def test_somebody_else_approves_while_no_worker_is_there(database: str) -> None:
     assert paid == [7]
 
 
+def waiting_for_approval(runs: DurableRuns, database: str) -> Awaited:
+    @tool(needs_approval=True)
+    def pay(amount: int) -> str:
+        return f"paid {amount}"
+
+    tools = PythonTools([pay])
+    runs.submit(Plan.of(model="m", messages="Pay!", tools=tools.surface), "pay")
+    with worker(Ports(ScriptedEndpoint([calling(("pay", {"amount": 7}))]), tools), database):
+        (call,) = runs.wait("pay", LONG, poll_seconds=POLL).summary.waits_for
+    return call
+
+
+def test_one_of_two_decisions_at_once_counts_and_the_other_is_told_so(database: str) -> None:
+    together = Barrier(2)
+    with DurableRuns(database) as runs, DurableRuns(database) as others, ThreadPoolExecutor(2) as threads:
+        waiting_for_approval(runs, database)
+
+        def decides(decide: Callable[[str], object]) -> str:
+            together.wait()
+            try:
+                return str(decide("pay"))
+            except DurableError as late:
+                return str(late)
+
+        answers = [*threads.map(decides, (runs.approve, others.deny))]
+        assert sum("waits for no decision" in each for each in answers) == 1, answers
+        assert execute(database, "SELECT said FROM toolreel_runs") == [(1,)]
+
+
+def test_a_decision_that_is_repeated_since_its_answer_was_lost_counts_once(database: str) -> None:
+    with DurableRuns(database) as runs, closing(Store(database_url(database))) as store:
+        call = waiting_for_approval(runs, database)
+        given = ApprovalGiven(call.ref, approved=True)
+        assert not store.add_to_inbox("pay", given, "other", "0" * 64), "it waits for another decision"
+        assert store.add_to_inbox("pay", given, "token", call.fingerprint)
+        assert store.add_to_inbox("pay", given, "token", call.fingerprint)
+        assert not store.add_to_inbox("pay", given, "later", call.fingerprint)
+        assert execute(database, "SELECT said, wakeups FROM toolreel_runs") == [(1, 2)]
+
+
 def test_the_user_speaks_before_and_after_the_end(database: str) -> None:
     plan = Plan.of(model="m", messages="Hello!")
     with DurableRuns(database) as runs:
@@ -132,6 +176,24 @@ def test_a_worker_without_the_tools_refuses_and_one_with_them_goes_on(database: 
             assert ended(runs, "a") == Completed("1 parts ordered.")
 
 
+def test_a_refused_run_is_cancelled_by_a_worker_without_its_tools(database: str, tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "log")
+    without = Ports(shop, PythonTools([]))
+    with DurableRuns(database) as runs:
+        runs.submit(plan_of("a", 1, shop.tools.surface), "a")
+        with worker(without, database):
+            assert runs.wait("a", LONG, poll_seconds=POLL).summary.status == "refused"
+        runs.cancel("a")
+        runs.speak("a", "Another part!")
+        with worker(without, database):
+            refused = runs.wait("a", LONG, poll_seconds=POLL)
+            assert (refused.summary.status, shop.did) == ("refused", []), "to go on needs its tools again"
+            assert isinstance(refused.recorded.events[-2], CancelRequested)
+            runs.cancel("a", "not wanted")
+            assert ended(runs, "a") == Cancelled("not wanted")
+    assert shop.did == []
+
+
 def test_a_run_goes_on_at_a_fallback_and_a_worker_without_it_refuses(database: str) -> None:
     fallbacks = [FallbackPlan("spare", model="n", on=("not_found",))]
     plan = Plan.of(model="m", messages="Hi!", config=LoopConfig(max_tries=1), fallbacks=fallbacks)
@@ -145,7 +207,7 @@ def test_a_run_goes_on_at_a_fallback_and_a_worker_without_it_refuses(database: s
         with worker(Server([]), database):
             refused = runs.wait("a", LONG, poll_seconds=POLL).summary
         assert (refused.status, "the plan falls back to 'spare'" in refused.problem) == ("refused", True)
-        assert "--fallback" in refused.problem
+        assert refused.problem.endswith("then queue it again with `toolreel durable adopt --failed RUN`")
         runs.resume("a")
         with worker(Endpoints(first, {"spare": spare}), database):
             assert ended(runs, "a") == Completed("Hello.")
@@ -258,6 +320,16 @@ def test_a_wait_ends_with_the_time_of_the_run(database: str) -> None:
         assert (outcome.kind, outcome.limit, outcome.used >= 2_500) == ("time", 2_500, True)
 
 
+def test_a_run_that_waits_for_a_retry_is_cancelled(database: str) -> None:
+    patient = LoopConfig(retry_base_ms=600_000, retry_cap_ms=600_000)
+    with DurableRuns(database) as runs:
+        runs.submit(Plan.of(model="m", messages="Hi!", config=patient), "waits")
+        with worker(ScriptedEndpoint([Lost("status", "later", 429)]), database):
+            eventually(lambda: "request_failed" in runs.get("waits").recorded.text, "the request has failed")
+            runs.cancel("waits", "not wanted")
+            assert ended(runs, "waits") == Cancelled("not wanted")
+
+
 def test_a_worker_that_stops_sits_through_no_wait(database: str) -> None:
     patient = LoopConfig(retry_base_ms=600_000, retry_cap_ms=600_000)
     with DurableRuns(database) as runs:
@@ -310,9 +382,11 @@ def test_a_call_that_a_dead_worker_may_have_made_waits_where_that_is_asked_for(
         with worker(shop.ports, database, uncertain="ask"):
             (waits,) = runs.wait("a", LONG, poll_seconds=POLL).summary.waits_for
             assert (waits.name, waits.why) == ("order", "uncertain")
-            (runs.approve if decided == "approved" else runs.deny)("a")
+            runs.approve("a") if decided == "approved" else runs.deny("a", "It is on its way.")
             ended(runs, "a")
-        assert ("ordered 0" in runs.get("a").recorded.text) == (decided == "approved")
+        text = runs.get("a").recorded.text
+        assert ("ordered 0" in text) == (decided == "approved")
+        assert ("It may have had effects. It is on its way." in text) == (decided == "denied")
     keys = [did.key for did in shop.did if did.key != "-"]
     assert (len(keys), len({*keys})) == ((2, 1) if decided == "approved" else (1, 1))
 
