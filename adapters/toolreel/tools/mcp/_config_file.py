@@ -29,7 +29,7 @@ _HTTP = ("http", "streamable-http", "streamable_http", "streamableHttp")
 class ServerSettings:
     """Our settings for a server and its tools.
 
-    Tool names are those of the server, such as ``git_log``; ``*`` matches any text.
+    Tool names are those of the server, such as ``git_log``, not ``mcp_git_git_log``; ``*`` matches any text.
 
     :raises ConfigError: if a number is too small
     """

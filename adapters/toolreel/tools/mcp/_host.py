@@ -14,7 +14,7 @@ from anyio.from_thread import start_blocking_portal
 
 from toolreel._driver import fault_event
 from toolreel._driver import notify as notify_listener
-from toolreel._internal import McpServerError, log
+from toolreel._internal import McpConfigError, McpServerError, log
 from toolreel.tools import CALL_DEADLINE
 from toolreel.tools.mcp._config_file import McpServer, server_credentials
 from toolreel.tools.mcp._definitions import McpTool, unaccepted_tools
@@ -82,6 +82,7 @@ class AsyncMcpTools(_McpHost):
         tools are left out, and their calls rejected
     :param listen: callback for servers that exit, changed definitions, and progress of calls
     :raises McpServerError: on entering, if a server cannot be started; the others are stopped
+    :raises McpConfigError: on entering, if the settings name a tool that its server does not list
     :raises ConfigError: if two servers share a name
     """
 
@@ -137,6 +138,8 @@ class AsyncMcpTools(_McpHost):
         sources: list[ToolSource] = []
         seen: set[str] = set()
         for server in self._servers:
+            for mistake in server.offer.mistakes:
+                raise McpConfigError(f"MCP server {server.config.name!r}: {mistake}")
             offered: dict[str, ToolDefinition] = {}
             for tool in server.offer.tools.values():
                 definition = tool.definition
