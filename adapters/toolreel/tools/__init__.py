@@ -11,6 +11,8 @@ if TYPE_CHECKING:
         ProcessResult,
         describe_exit,
         inherited_environment,
+        kill_descendants,
+        running_descendants,
     )
     from toolreel.tools._call_context import (
         CurrentCall,

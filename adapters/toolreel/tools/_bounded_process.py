@@ -6,6 +6,7 @@ import atexit
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import wait
@@ -61,11 +62,43 @@ def describe_exit(status: int) -> str:
     return f"was ended by {names.get(-status, f'signal {-status}')}"
 
 
+_PARENT, _STARTED = 1, 19
+"""Fields of /proc/PID/stat, counted from the one after the name of the command."""
+
+
+def running_descendants(known: Mapping[int, int | None]) -> dict[int, int]:
+    """Those processes that still run, and all that they started: the start of each, by its pid.
+
+    Empty but on Linux. The start, in clock ticks, tells apart processes of one pid; ``None`` fits any.
+    A process whose parent has ended is not found through it: look while it runs, and pass that on.
+    """
+    running: dict[int, tuple[int, int]] = {}
+    for name in os.listdir("/proc") if sys.platform == "linux" else ():
+        with suppress(FileNotFoundError, ProcessLookupError, NotADirectoryError):
+            if name.isdecimal():
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    # The name of the command is in brackets, and may itself hold brackets and spaces.
+                    fields = file.read().rpartition(b")")[2].split()
+                running[int(name)] = int(fields[_PARENT]), int(fields[_STARTED])
+    found: dict[int, int] = {}
+    more = {pid: running[pid][1] for pid in known.keys() & running if known[pid] in {None, running[pid][1]}}
+    while more:
+        found |= more
+        more = {pid: began for pid, (parent, began) in running.items() if parent in more and pid not in found}
+    return found
+
+
+def kill_descendants(known: Mapping[int, int]) -> None:
+    for pid in running_descendants(known):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
 @dataclass(slots=True)
 class BoundedProcess:
     """A process that runs once, and that any thread can kill at any time.
 
-    Its whole process group is killed when it exits, reaches its deadline or is killed.
+    Its process group is killed when it exits; at its deadline or by ``kill``, so is all that it started.
     """
 
     command: Sequence[str]
@@ -135,7 +168,9 @@ class BoundedProcess:
         with self._lock:
             self._killed.set()
             if self._process is not None:
+                family = running_descendants({self._process.pid: None})
                 _kill_group(self._process)
+                kill_descendants(family)  # what left the group
 
 
 def _wait_without_reaping(process: subprocess.Popen[bytes]) -> None:
