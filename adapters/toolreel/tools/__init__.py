@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel.tools._bounded_process import (
+        SIGKILL,
         BoundedProcess,
         ProcessOutput,
         ProcessResult,
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
         inherited_environment,
         kill_descendants,
         running_descendants,
+        signal_group,
     )
     from toolreel.tools._call_context import (
         CurrentCall,

@@ -14,9 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from toolreel._internal import start_in_daemon_thread
+
+if TYPE_CHECKING:
+    from anyio.abc import Process
 
 # What a pipe of Linux holds (pipe(7)), so that one read empties it.
 _CHUNK_SIZE = 64 * 1024
@@ -62,6 +65,7 @@ def describe_exit(status: int) -> str:
     return f"was ended by {names.get(-status, f'signal {-status}')}"
 
 
+SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no SIGKILL
 _PARENT, _STARTED = 1, 19
 """Fields of /proc/PID/stat, counted from the one after the name of the command."""
 
@@ -91,7 +95,7 @@ def running_descendants(known: Mapping[int, int | None]) -> dict[int, int]:
 def kill_descendants(known: Mapping[int, int]) -> None:
     for pid in running_descendants(known):
         with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, SIGKILL)
 
 
 @dataclass(slots=True)
@@ -152,11 +156,16 @@ class BoundedProcess:
             if process.stdin is not None:
                 with suppress(BrokenPipeError), process.stdin as pipe:
                     pipe.write(stdin)
-            _wait_without_reaping(process)
+            # Without reaping it, so that its group id cannot be reused yet. macOS has ``waitid`` since Python
+            # 3.13, and Windows has neither it nor process groups to kill.
+            if hasattr(os, "waitid"):
+                os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            else:
+                process.wait()
         finally:
             with self._lock:
                 killed = self._killed.is_set()
-                _kill_group(process)
+                signal_group(process)
                 exit_code = process.wait()
                 self._process = None  # once reaped, its id may be reused by another process
             timer.cancel()
@@ -169,25 +178,15 @@ class BoundedProcess:
             self._killed.set()
             if self._process is not None:
                 family = running_descendants({self._process.pid: None})
-                _kill_group(self._process)
+                signal_group(self._process)
                 kill_descendants(family)  # what left the group
 
 
-def _wait_without_reaping(process: subprocess.Popen[bytes]) -> None:
-    """Wait without reaping it, so that its group id cannot be reused yet.
-
-    macOS has ``waitid`` since Python 3.13, and Windows has neither it nor process groups to kill.
-    """
-    if hasattr(os, "waitid"):
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    else:
-        process.wait()
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def signal_group(process: subprocess.Popen[bytes] | Process, how: signal.Signals = SIGKILL) -> None:
+    """Send a signal to the process group; Windows has none, and terminates the process."""
     # PermissionError: of macOS, for a group that has ended and is not reaped (airspeed-velocity/asv#304).
     with suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            process.terminate()
         else:
-            process.kill()
+            os.killpg(process.pid, how)

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import codecs
 import json
-import os
 import re
 import shutil
 import signal
-import sys
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -34,7 +32,7 @@ from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import SessionMessage
 
 from toolreel._internal import AdapterError
-from toolreel.tools import describe_exit, kill_descendants, running_descendants
+from toolreel.tools import SIGKILL, describe_exit, kill_descendants, running_descendants, signal_group
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
 from toolreel_core._jsontext import Json, read_json_with_non_finite, without_non_finite_numbers
 
@@ -312,25 +310,15 @@ async def _end_process(process: Process, family: Mapping[int, int], *, at_once: 
     if process.stdin:
         with suppress(*_BROKEN, OSError):
             await process.stdin.aclose()
-    sigkill = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no SIGKILL
-    for how in (sigkill,) if at_once else (None, signal.SIGTERM, sigkill):
+    for how in (SIGKILL,) if at_once else (None, signal.SIGTERM, SIGKILL):
         if how is not None:
             family = running_descendants(family)
-            _signal_process(process, how)
+            signal_group(process, how)
         with anyio.move_on_after(_GRACE):
             await process.wait()
             break
-    _signal_process(process, sigkill)  # children that outlive the server
+    signal_group(process)  # children that outlive the server
     kill_descendants(family)
-
-
-def _signal_process(process: Process, how: signal.Signals) -> None:
-    # PermissionError: of macOS, for a group that has ended and is not reaped (airspeed-velocity/asv#304).
-    with suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.terminate()
-        else:
-            os.killpg(process.pid, how)
 
 
 _TIMEOUT = httpx2.Timeout(30.0, read=None)
