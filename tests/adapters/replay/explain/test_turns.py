@@ -156,7 +156,7 @@ def test_an_outcome_is_told_with_what_to_do_about_it(
 
 
 def test_the_rule_of_a_run_that_rests_fits_whatever_it_waits_for() -> None:
-    asks = AskApproval(3, "call_a", "f", "{}"), RunTool(3, "call_a", "f", "{}", "k")
+    asks = AskApproval(3, "call_a", "f", canonical({})), RunTool(3, "call_a", "f", canonical({}), "k")
     rules = {outcome_in_words(Resting((effect,))).rule for effect in asks}
     assert rules == {"a run rests until everything that it asked for has an answer"}
 
