@@ -66,8 +66,6 @@ def describe_exit(status: int) -> str:
 
 
 SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no SIGKILL
-_PARENT, _STARTED = 1, 19
-"""Fields of /proc/PID/stat, counted from the one after the name of the command."""
 
 
 def running_descendants(known: Mapping[int, int | None]) -> dict[int, int]:
@@ -81,9 +79,10 @@ def running_descendants(known: Mapping[int, int | None]) -> dict[int, int]:
         with suppress(FileNotFoundError, ProcessLookupError, NotADirectoryError):
             if name.isdecimal():
                 with open(f"/proc/{name}/stat", "rb") as file:
-                    # The name of the command is in brackets, and may itself hold brackets and spaces.
+                    # The name of the command is in brackets, and may itself hold brackets and spaces. Behind
+                    # it stand the pid of the parent, at 1, and the start, at 19.
                     fields = file.read().rpartition(b")")[2].split()
-                running[int(name)] = int(fields[_PARENT]), int(fields[_STARTED])
+                running[int(name)] = int(fields[1]), int(fields[19])
     found: dict[int, int] = {}
     more = {pid: running[pid][1] for pid in known.keys() & running if known[pid] in {None, running[pid][1]}}
     while more:
@@ -146,10 +145,9 @@ class BoundedProcess:
         timer.daemon = True
         timer.start()
         ended = ProcessResult(None, ProcessOutput(), ProcessOutput())
-        pipes = ((process.stdout, ended.stdout), (process.stderr, ended.stderr))
         readers = [
             start_in_daemon_thread("output", partial(output.read, pipe, self.limit))
-            for pipe, output in pipes
+            for pipe, output in ((process.stdout, ended.stdout), (process.stderr, ended.stderr))
             if pipe
         ]
         try:
