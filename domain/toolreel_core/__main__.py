@@ -59,13 +59,18 @@ def main(arguments: list[str]) -> int:
         sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The host is gone. Python flushes stdout once more as it ends, which must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        # The host is gone, or the disk full. Python flushes stdout (1) again as it ends: let that not fail.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"python -m toolreel_core: {error}\n")
+            return 2
     return 0
 
 
 def _serve() -> None:
+    if None in {sys.stdin, sys.stdout}:  # closed by the host
+        raise OSError("needs stdin and stdout")
     session, answers = HostSession(), sys.stdout.buffer
     for line in sys.stdin.buffer:
         # Bytes that are not UTF-8 can only be in texts; the core replaces them wherever they come from.

@@ -84,6 +84,7 @@ class HostSession:
         try:
             message = _parse_line(line)
             named = {"run": message["run"]} if isinstance(message.get("run"), str) else {}
+            _check_fields(message)
             answer = self._answer_message(message)
         except _BadLine as bad:
             field, why = bad.args
@@ -182,12 +183,15 @@ def _parse_line(line: str) -> Tree:
         raise _BadLine("", f"not a line of JSON: {tree}")
     if not isinstance(tree, Mapping):
         raise _BadLine("", "not a message: expected a JSON object")
-    for key in tree:
+    return tree
+
+
+def _check_fields(message: Tree) -> None:
+    for key in message:
         if key not in _KEYS:
             raise _BadLine(key, f"is unknown; a line has {', '.join(_KEYS)}")
-    if type(tree.get("toolreel")) is not int or tree["toolreel"] != CODEC_VERSION:
+    if type(message.get("toolreel")) is not int or message["toolreel"] != CODEC_VERSION:
         raise _BadLine("toolreel", f"expected {CODEC_VERSION}, the version of these messages")
-    return tree
 
 
 @contextmanager

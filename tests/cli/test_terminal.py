@@ -60,6 +60,15 @@ def test_a_reader_that_leaves_the_pipe_is_no_error(arguments: tuple[str, ...], t
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="writes to /dev/full")
+@pytest.mark.parametrize("option", ["--version", "--help", "presets", "doctor"])
+def test_a_full_disk_under_stdout_is_told(option: str, tmp_path: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        command, pipe = [*COMMAND, option], subprocess.PIPE
+        done = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=pipe, env=environment(), check=False)
+    assert (done.returncode, done.stderr) == (2, b"error: [Errno 28] No space left on device\n")
+
+
 def test_a_terminal_shows_a_streamed_reply_as_it_comes(tmp_path: Path) -> None:
     thought = 'data: {"choices":[{"index":0,"delta":{"reasoning_content":"Let me see."}}]}\n\n'
     pieces = (thought, chunk("It is"), 0.3, chunk(" \n  a draft. "), 0.3, chunk("\x1b[31m\x07", "stop"))

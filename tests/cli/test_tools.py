@@ -183,9 +183,13 @@ def test_tools_of_both_kinds_are_masked_together_and_mistakes_are_named(tmp_path
     file = configured(tmp_path, s=rude("broken"))
     (tmp_path / "good.json").write_text(json.dumps({"mcpServers": {"s": rude("")}}))
     both = ("tools", "--mcp", "good.json", "--tools", "toolreel.demo:TOOLS")
-    masked, started, nothing, unaccepted = said_by_each(
+    (tmp_path / "typo.json").write_text(
+        json.dumps({"mcpServers": {"s": rude("", needs_approval=["mcp_s_do"])}})
+    )
+    masked, typo, started, nothing, unaccepted = said_by_each(
         [
             (*both, "--deny", "state_*"),
+            ("tools", "--mcp", "typo.json"),
             ("tools", "--mcp", file),
             ("tools",),
             ("tools", "--tools", "toolreel.demo:TOOLS", "--accept"),
@@ -194,6 +198,7 @@ def test_tools_of_both_kinds_are_masked_together_and_mistakes_are_named(tmp_path
     )
     assert "mcp_s_do" in names(masked)
     assert not any(name.startswith("state_") for name in names(masked))
+    assert_mistake(typo, "MCP server 's': needs_approval: there is no tool 'mcp_s_do'; there are: do")
     assert_mistake(started, "MCP server 's': it ended with exit code 1", "no such database")
     assert_mistake(nothing, "name the source of the tools: --tools MODULE:ATTR, ", "--mcp FILE")
     assert_mistake(unaccepted, "--accept needs --mcp FILE")

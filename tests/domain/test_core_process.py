@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO
 
 import pytest
@@ -16,6 +17,7 @@ from tests.patience import HANG
 from toolreel_core.__main__ import HELP, SCHEMA, main
 
 CORE = [sys.executable, "-m", "toolreel_core"]
+needs_full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="writes to /dev/full")
 START = (
     b'{"toolreel":1,"run":"a","start":{"type":"plan","model":"m","messages":'
     b'[{"type":"user_message","content":"caf\xe9"}]}}\n'
@@ -71,6 +73,20 @@ def test_a_host_that_is_gone_ends_it_quietly() -> None:
         stdin.flush()
         assert core.wait(HANG) == 0
         assert stderr.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("redirection", "why"),
+    [
+        pytest.param(">/dev/full", b"[Errno 28] No space left on device", marks=needs_full_disk),
+        ("<&-", b"needs stdin and stdout"),
+        (">&-", b"needs stdin and stdout"),
+    ],
+)
+def test_what_it_cannot_read_or_write_is_one_line(redirection: str, why: bytes) -> None:
+    command = ["sh", "-c", f'exec "$@" {redirection}', "sh", *CORE]
+    core = subprocess.run(command, input=b"{}\n", stderr=subprocess.PIPE, timeout=HANG, check=False)
+    assert (core.returncode, core.stderr) == (2, b"python -m toolreel_core: " + why + b"\n")
 
 
 def test_it_explains_itself() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from toolreel._replay import shorten_line
 from toolreel._secrets import url_safe_to_log
 from toolreel.presets import preset_named, with_files
 from toolreel_core._jsontext import Json, JsonText, canonical
-from toolreel_core._plan import Presets, SettingChange, preset_changes
+from toolreel_core._plan import Presets, preset_changes
 from toolreel_core._probe import (
     MOST_REPEATS,
     REPEAT,
@@ -72,20 +71,16 @@ def show_command(name: str) -> int:
     print_labelled("preset", preset.name)
     print_labelled("about", preset.about)
     print_labelled("verified", preset.verified_on or "-")
-    _show_changes(preset_changes(preset))
-    for number, source in enumerate(preset.evidence):
-        print_labelled("" if number else "evidence", source)
-    return 0
-
-
-def _show_changes(found: Sequence[SettingChange]) -> None:
-    for change in found:
+    for change in preset_changes(preset):
         out.print(change.key, style="bold blue")
         same = change.before == change.after
         values = "the default, " if same else f"{_display_value(change.before)} → "
         print_labelled("", values + _display_value(change.after))
         if change.because:
             print_labelled("", change.because, "dim")
+    for number, source in enumerate(preset.evidence):
+        print_labelled("" if number else "evidence", source)
+    return 0
 
 
 def _display_value(value: JsonText | None) -> str:

@@ -258,7 +258,8 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
                 session.check_tools_match_recording(files)
             elif path and not overwrite:
                 check_not_recorded(path)  # before the user has typed anything
-            for content in _user_messages(session.progress):
+            lines = _lines_of_terminal(session.progress) if sys.stdin.isatty() else _lines_of_pipe()
+            for content in filter(str.strip, lines):
                 if live is None:
                     plan = wanted.make_plan(str(model), content, available, server.fallbacks)
                     live = session.begin(plan, path, overwrite=overwrite)
@@ -293,11 +294,6 @@ def _show_answer(run: Run, server: LiveTarget, streamed: str) -> int:
     if shown := ", ".join(filter(None, (str(run.timing), cost and f"cost so far {cost}"))):
         err.print(shown, style="dim")
     return code
-
-
-def _user_messages(progress: RunProgress) -> Iterator[str]:
-    lines = _lines_of_terminal(progress) if sys.stdin.isatty() else _lines_of_pipe()
-    return (line for line in lines if line.strip())
 
 
 def _lines_of_pipe() -> Iterator[str]:

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel.tools._bounded_process import (
+        SIGKILL,
         BoundedProcess,
         ProcessOutput,
         ProcessResult,
         describe_exit,
         inherited_environment,
+        kill_descendants,
+        running_descendants,
+        signal_group,
     )
     from toolreel.tools._call_context import (
         CurrentCall,

@@ -6,6 +6,7 @@ import atexit
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import wait
@@ -13,9 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from toolreel._internal import start_in_daemon_thread
+
+if TYPE_CHECKING:
+    from anyio.abc import Process
 
 # What a pipe of Linux holds (pipe(7)), so that one read empties it.
 _CHUNK_SIZE = 64 * 1024
@@ -61,11 +65,43 @@ def describe_exit(status: int) -> str:
     return f"was ended by {names.get(-status, f'signal {-status}')}"
 
 
+SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no SIGKILL
+
+
+def running_descendants(known: Mapping[int, int | None]) -> dict[int, int]:
+    """Those processes that still run, and all that they started: the start of each, by its pid.
+
+    Empty but on Linux. The start, in clock ticks, tells apart processes of one pid; ``None`` fits any.
+    A process whose parent has ended is not found through it: look while it runs, and pass that on.
+    """
+    running: dict[int, tuple[int, int]] = {}
+    for name in os.listdir("/proc") if sys.platform == "linux" else ():
+        with suppress(FileNotFoundError, ProcessLookupError, NotADirectoryError):
+            if name.isdecimal():
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    # The name of the command is in brackets, and may itself hold brackets and spaces. Behind
+                    # it stand the pid of the parent, at 1, and the start, at 19.
+                    fields = file.read().rpartition(b")")[2].split()
+                running[int(name)] = int(fields[1]), int(fields[19])
+    found: dict[int, int] = {}
+    more = {pid: running[pid][1] for pid in known.keys() & running if known[pid] in {None, running[pid][1]}}
+    while more:
+        found |= more
+        more = {pid: began for pid, (parent, began) in running.items() if parent in more and pid not in found}
+    return found
+
+
+def kill_descendants(known: Mapping[int, int]) -> None:
+    for pid in running_descendants(known):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, SIGKILL)
+
+
 @dataclass(slots=True)
 class BoundedProcess:
     """A process that runs once, and that any thread can kill at any time.
 
-    Its whole process group is killed when it exits, reaches its deadline or is killed.
+    Its process group is killed when it exits; at its deadline or by ``kill``, so is all that it started.
     """
 
     command: Sequence[str]
@@ -109,21 +145,25 @@ class BoundedProcess:
         timer.daemon = True
         timer.start()
         ended = ProcessResult(None, ProcessOutput(), ProcessOutput())
-        pipes = ((process.stdout, ended.stdout), (process.stderr, ended.stderr))
         readers = [
             start_in_daemon_thread("output", partial(output.read, pipe, self.limit))
-            for pipe, output in pipes
+            for pipe, output in ((process.stdout, ended.stdout), (process.stderr, ended.stderr))
             if pipe
         ]
         try:
             if process.stdin is not None:
                 with suppress(BrokenPipeError), process.stdin as pipe:
                     pipe.write(stdin)
-            _wait_without_reaping(process)
+            # Without reaping it, so that its group id cannot be reused yet. macOS has ``waitid`` since Python
+            # 3.13, and Windows has neither it nor process groups to kill.
+            if hasattr(os, "waitid"):
+                os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            else:
+                process.wait()
         finally:
             with self._lock:
                 killed = self._killed.is_set()
-                _kill_group(process)
+                signal_group(process)
                 exit_code = process.wait()
                 self._process = None  # once reaped, its id may be reused by another process
             timer.cancel()
@@ -135,24 +175,16 @@ class BoundedProcess:
         with self._lock:
             self._killed.set()
             if self._process is not None:
-                _kill_group(self._process)
+                family = running_descendants({self._process.pid: None})
+                signal_group(self._process)
+                kill_descendants(family)  # what left the group
 
 
-def _wait_without_reaping(process: subprocess.Popen[bytes]) -> None:
-    """Wait without reaping it, so that its group id cannot be reused yet.
-
-    macOS has ``waitid`` since Python 3.13, and Windows has neither it nor process groups to kill.
-    """
-    if hasattr(os, "waitid"):
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    else:
-        process.wait()
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def signal_group(process: subprocess.Popen[bytes] | Process, how: signal.Signals = SIGKILL) -> None:
+    """Send a signal to the process group; Windows has none, and terminates the process."""
     # PermissionError: of macOS, for a group that has ended and is not reaped (airspeed-velocity/asv#304).
     with suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            process.terminate()
         else:
-            process.kill()
+            os.killpg(process.pid, how)

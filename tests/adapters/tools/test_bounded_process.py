@@ -12,6 +12,10 @@ from tests.adapters.tools.processes import gone
 from tests.patience import HANG, eventually
 from toolreel.tools import BoundedProcess, ProcessOutput, ProcessResult, inherited_environment
 
+needs_linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux says which process started which"
+)
+
 
 def process(program: str, *args: str, cwd: Path, limit: int = 1000) -> BoundedProcess:
     command = (sys.executable, "-S", "-E", "-c", program, *args)
@@ -48,11 +52,12 @@ def test_output_is_kept_up_to_its_limit_and_all_of_it_is_read(tmp_path: Path) ->
     assert ended.stdout == ProcessOutput(b"x" * 1000, 640 * 65536)
 
 
-def test_at_its_deadline_it_is_ended_with_all_that_it_has_started(tmp_path: Path) -> None:
+@pytest.mark.parametrize("own_session", [False, pytest.param(True, marks=needs_linux)])
+def test_at_its_deadline_it_is_ended_with_all_that_it_has_started(tmp_path: Path, own_session: bool) -> None:
     program = (
         "import os, signal, subprocess, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
-        "child = subprocess.Popen(['sleep', '900']); print(os.getpid(), child.pid, flush=True); "
-        "time.sleep(900)"
+        f"child = subprocess.Popen(['sleep', '900'], start_new_session={own_session}); "
+        "print(os.getpid(), child.pid, flush=True); time.sleep(900)"
     )
     began = time.monotonic()
     ended = ran(tmp_path, program, deadline=2)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from toolreel.tools.mcp._host import AsyncMcpTools, McpTools
     from toolreel.tools.mcp._results import error_event, result_event
     from toolreel.tools.mcp._server import McpListener, McpNews
-    from toolreel.tools.mcp._transports import running_descendants, running_processes
 else:
     from toolreel._internal import MissingExtra
     from toolreel_core._lazy_names import lazy_exports

@@ -29,7 +29,7 @@ _HTTP = ("http", "streamable-http", "streamable_http", "streamableHttp")
 class ServerSettings:
     """Our settings for a server and its tools.
 
-    Tool names are those of the server, such as ``git_log``; ``*`` matches any text.
+    Tool names are those of the server, such as ``git_log``, not ``mcp_git_git_log``; ``*`` matches any text.
 
     :raises ConfigError: if a number is too small
     """
@@ -133,6 +133,8 @@ def _read_server(name: str, table: Table, environment: Mapping[str, str]) -> Mcp
     if not name.strip():
         raise PlaceError(("mcpServers",), "a server needs a name that is not empty")
     entry = table.values
+    if entry.get("command") and entry.get("url") and not entry.keys() & {"type", "transport"}:
+        raise table.error_at("does not go with command; leave one of them out, or add a type", "url")
     transport = entry.get("type", entry.get("transport", "http" if "url" in entry else "stdio"))
     if transport != "stdio" and transport not in _HTTP:
         hint = "; the older SSE transport is not supported, use the server's /mcp address"

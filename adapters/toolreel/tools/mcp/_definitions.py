@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from toolreel._internal import McpConfigError, read_text_file
 from toolreel.tools.mcp._config_file import ServerSettings
-from toolreel_core._config_checks import matches_wildcard
+from toolreel_core._config_checks import matches_wildcard, unknown_name_message
 from toolreel_core._jsontext import (
     Json,
     Tree,
@@ -54,9 +54,11 @@ class ServerTools:
     tools: Mapping[str, McpTool]
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Why, by the inner name that each would have."""
+    mistakes: tuple[str, ...] = ()
+    """Names in the settings that the server does not list, so that a flag or mask would have no effect."""
 
 
-def server_tools(server: str, listed: Iterable[Mapping[str, Any]], settings: ServerSettings) -> ServerTools:
+def server_tools(server: str, listed: Sequence[Mapping[str, Any]], settings: ServerSettings) -> ServerTools:
     allowed = [
         (name, tool)
         for tool in listed
@@ -76,7 +78,14 @@ def server_tools(server: str, listed: Iterable[Mapping[str, Any]], settings: Ser
             left_out[name] = "its server lists it without a name"
         elif tools.setdefault(name, offered) != offered:
             left_out[name] = "its server lists another tool of the same name"
-    return ServerTools(tools, left_out)
+    names = [text_at(tool, "name") for tool in listed]
+    mistakes = (
+        f"{key}: {unknown_name_message('tool', pattern, names)}"
+        for key in ("allow", "deny", "read_only", "needs_approval")
+        for pattern in getattr(settings, key)
+        if "*" not in pattern and pattern not in names
+    )
+    return ServerTools(tools, left_out, tuple(mistakes))
 
 
 def _tool_definition(name: str, tool: Mapping[str, Any], settings: ServerSettings) -> ToolDefinition:

@@ -14,7 +14,7 @@ from anyio.from_thread import start_blocking_portal
 
 from toolreel._driver import fault_event
 from toolreel._driver import notify as notify_listener
-from toolreel._internal import McpServerError, log
+from toolreel._internal import McpConfigError, McpServerError, log
 from toolreel.tools import CALL_DEADLINE
 from toolreel.tools.mcp._config_file import McpServer, server_credentials
 from toolreel.tools.mcp._definitions import McpTool, unaccepted_tools
@@ -34,6 +34,7 @@ from toolreel_core._tools import (
 
 _SHUTDOWN_TIMEOUT = 5.0
 """Seconds that all servers together have to shut down."""
+_CLOSED = "the MCP servers are closed; run inside the `with` block of their host"
 
 
 class _McpHost:
@@ -83,6 +84,7 @@ class AsyncMcpTools(_McpHost):
         tools are left out, and their calls rejected
     :param listen: callback for servers that exit, changed definitions, and progress of calls
     :raises McpServerError: on entering, if a server cannot be started; the others are stopped
+    :raises McpConfigError: on entering, if the settings name a tool that its server does not list
     :raises ConfigError: if two servers share a name
     """
 
@@ -90,6 +92,7 @@ class AsyncMcpTools(_McpHost):
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         self._tools: dict[str, tuple[Server, McpTool]] = {}
+        self._is_open = True
         notify = partial(notify_listener, self._listen)
         self._servers = [Server(config, self._group, notify) for config in self._configs]
         try:
@@ -103,6 +106,7 @@ class AsyncMcpTools(_McpHost):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
+        self._is_open = False
         for server in self._servers:
             server.close()
         if error is not None:
@@ -112,6 +116,8 @@ class AsyncMcpTools(_McpHost):
 
     async def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its server; failures become results for the model."""
+        if not self._is_open:
+            raise ConfigError(_CLOSED)
         if effect.name not in self._tools:
             return fault_event(effect, tool_changed if effect.name in self.left_out else tool_not_implemented)
         server, tool = self._tools[effect.name]
@@ -138,6 +144,8 @@ class AsyncMcpTools(_McpHost):
         sources: list[ToolSource] = []
         seen: set[str] = set()
         for server in self._servers:
+            for mistake in server.offer.mistakes:
+                raise McpConfigError(f"MCP server {server.config.name!r}: {mistake}")
             offered: dict[str, ToolDefinition] = {}
             for tool in server.offer.tools.values():
                 definition = tool.definition
@@ -177,6 +185,8 @@ class McpTools(_McpHost):
 
     def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its server; an interruption such as Ctrl-C cancels the call there."""
+        if not self._host._is_open:  # then the portal is closed, too
+            raise ConfigError(_CLOSED)
         returned = self._portal.start_task_soon(self._host.run, effect)
         try:
             return returned.result()

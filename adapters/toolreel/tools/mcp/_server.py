@@ -243,7 +243,10 @@ class Server:
             if scope.cancelled_caught:
                 link.end_because(f"it did not say what it offers within {settings.start_ms} ms")
         except Exception as error:  # noqa: BLE001 - any failure of a server must not end the run
-            link.end_because(_error_text(error))
+            cause = _root_cause(error)
+            first = str(cause).partition("\n")[0]
+            ours = isinstance(cause, AdapterError | MCPError) and first
+            link.end_because(first if ours else f"{type(cause).__name__}: {first}")
         if not started:
             raise ServerUnreachable(str(link))
         if not requested:
@@ -333,13 +336,6 @@ async def _reason_of_end(link: McpConnection, why: str) -> str:
     with anyio.move_on_after(_REASON_TIMEOUT):
         await link.explained.wait()
     return link.why or "it ended the connection"
-
-
-def _error_text(error: BaseException) -> str:
-    error = _root_cause(error)
-    first = str(error).partition("\n")[0]
-    ours = isinstance(error, AdapterError | MCPError) and first
-    return first if ours else f"{type(error).__name__}: {first}"
 
 
 def _root_cause(error: BaseException) -> BaseException:

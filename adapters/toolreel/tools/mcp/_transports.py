@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import codecs
 import json
-import os
 import re
 import shutil
 import signal
-import sys
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -34,7 +32,7 @@ from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import SessionMessage
 
 from toolreel._internal import AdapterError
-from toolreel.tools import describe_exit
+from toolreel.tools import SIGKILL, describe_exit, kill_descendants, running_descendants, signal_group
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
 from toolreel_core._jsontext import Json, read_json_with_non_finite, without_non_finite_numbers
 
@@ -103,40 +101,6 @@ def error_response(request_id: types.RequestId | None, code: int, message: str) 
     return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
 
 
-_PARENT, _STARTED = 1, 19
-"""Fields of /proc/PID/stat, counted from the one after the name of the command."""
-
-
-def running_processes() -> dict[int, tuple[int, int]]:
-    """By pid, the pid of the parent of each process and its start in clock ticks; empty but on Linux.
-
-    A pid alone does not identify a process: it is used again after its process has ended.
-    """
-    found: dict[int, tuple[int, int]] = {}
-    for name in os.listdir("/proc") if sys.platform == "linux" else ():
-        with suppress(FileNotFoundError, ProcessLookupError, NotADirectoryError):
-            if name.isdecimal():
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    # The name of the command is in brackets, and may itself hold brackets and spaces.
-                    fields = file.read().rpartition(b")")[2].split()
-                found[int(name)] = int(fields[_PARENT]), int(fields[_STARTED])
-    return found
-
-
-def running_descendants(known: Mapping[int, int]) -> dict[int, int]:
-    """Those processes that still run, and all that they started: the start of each, by its pid.
-
-    A process whose parent has ended is not found through it: look while it runs, and pass that on.
-    """
-    running = running_processes()
-    found: dict[int, int] = {}
-    more = {pid: began for pid, began in known.items() if pid in running and running[pid][1] == began}
-    while more:
-        found |= more
-        more = {pid: began for pid, (parent, began) in running.items() if parent in more and pid not in found}
-    return found
-
-
 _STDERR_TAIL = 4096
 """Bytes kept of what a server writes to stderr."""
 _MAX_NOISE_RATIO = 8
@@ -178,7 +142,7 @@ async def _open_stdio(
 ) -> AsyncGenerator[tuple[_Messages, MemoryObjectSendStream[SessionMessage]]]:
     """Start a server; on leaving the context, end it and all processes that it started."""
     process = await _start_process(server)
-    family = {pid: began for pid, (_, began) in running_processes().items() if pid == process.pid}
+    family = running_descendants({process.pid: None})
     pipes = process.stdin, process.stdout, process.stderr
     stdin, stdout, stderr = cast("tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]", pipes)
     to_client, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -346,27 +310,15 @@ async def _end_process(process: Process, family: Mapping[int, int], *, at_once: 
     if process.stdin:
         with suppress(*_BROKEN, OSError):
             await process.stdin.aclose()
-    sigkill = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no SIGKILL
-    for how in (sigkill,) if at_once else (None, signal.SIGTERM, sigkill):
+    for how in (SIGKILL,) if at_once else (None, signal.SIGTERM, SIGKILL):
         if how is not None:
             family = running_descendants(family)
-            _signal_process(process, how)
+            signal_group(process, how)
         with anyio.move_on_after(_GRACE):
             await process.wait()
             break
-    _signal_process(process, sigkill)  # children that outlive the server
-    for pid in running_descendants(family):
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, sigkill)
-
-
-def _signal_process(process: Process, how: signal.Signals) -> None:
-    # PermissionError: of macOS, for a group that has ended and is not reaped (airspeed-velocity/asv#304).
-    with suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.terminate()
-        else:
-            os.killpg(process.pid, how)
+    signal_group(process)  # children that outlive the server
+    kill_descendants(family)
 
 
 _TIMEOUT = httpx2.Timeout(30.0, read=None)

@@ -30,6 +30,7 @@ from toolreel_core._protocol import (
     InvalidReply,
     Outcome,
     RequestSent,
+    RunTool,
     TransportFailed,
 )
 from toolreel_core._settings import LoopConfig
@@ -152,6 +153,12 @@ def test_an_outcome_is_told_with_what_to_do_about_it(
     outcome: Outcome | Resting, words: str, hint: str
 ) -> None:
     assert outcome_in_words(outcome, THERE)[:2] == (words, hint)
+
+
+def test_the_rule_of_a_run_that_rests_fits_whatever_it_waits_for() -> None:
+    asks = AskApproval(3, "call_a", "f", canonical({})), RunTool(3, "call_a", "f", canonical({}), "k")
+    rules = {outcome_in_words(Resting((effect,))).rule for effect in asks}
+    assert rules == {"a run rests until everything that it asked for has an answer"}
 
 
 UNKNOWN_MODEL = (

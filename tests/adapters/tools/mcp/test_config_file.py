@@ -67,6 +67,7 @@ def test_settings_of_ours_stand_under_a_key_of_ours() -> None:
 
 def test_what_is_meant_for_other_clients_is_passed_over() -> None:
     assert only({"command": "x", "autoApprove": ["a"], "timeout": 3}) == StdioServer("s", "x")
+    assert only({"command": "x", "url": "https://a", "type": "stdio"}) == StdioServer("s", "x")
     tree: Json = {"inputs": [], "mcpServers": {"off": {"disabled": True}, "on": {"command": "x"}}}
     assert [server.name for server in mcp_servers(tree, {})] == ["on"]
 

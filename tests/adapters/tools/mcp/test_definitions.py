@@ -43,6 +43,16 @@ def test_only_what_is_wanted_is_offered() -> None:
 
 
 @pytest.mark.parametrize(
+    ("settings", "told"), worked("a setting that names no tool of the server is a mistake", "tools")
+)
+def test_a_setting_that_names_no_tool_of_the_server_is_a_mistake(
+    settings: dict[str, Any], told: list[str]
+) -> None:
+    tools = [listed("count"), listed("clear")]
+    assert [*server_tools("s", tools, ServerSettings(**settings)).mistakes] == told
+
+
+@pytest.mark.parametrize(
     ("names", "inner"), worked("names that are alike to the model get a digest", "tools")
 )
 def test_names_that_are_alike_to_the_model_get_a_digest(names: list[str], inner: list[str]) -> None:

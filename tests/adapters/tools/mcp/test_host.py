@@ -385,6 +385,21 @@ def test_tools_with_wrong_fields_or_schemas_leave_their_server_usable() -> None:
         assert data(tools.run(called("mcp_rude_t0"))) == {"value": "done"}
 
 
+@pytest.mark.parametrize("runtime", ["asyncio", "trio"])
+def test_a_host_that_is_closed_is_an_error(runtime: str) -> None:
+    why = "the MCP servers are closed; run inside the `with` block of their host"
+    with McpTools([rude("")]) as tools:
+        pass
+    assert complaint(ConfigError, lambda: tools.run(called("mcp_rude_do"))) == why
+
+    async def main() -> None:
+        async with AsyncMcpTools([rude("")]) as tools:
+            pass
+        await tools.run(called("mcp_rude_do"))
+
+    assert complaint(ConfigError, lambda: anyio.run(main, backend=runtime)) == why
+
+
 def test_a_cursor_that_repeats_ends_the_listing(caplog: pytest.LogCaptureFixture) -> None:
     with McpTools([rude("same_cursor")]) as tools:
         assert data(tools.run(called("mcp_rude_do"))) == {"value": "done"}
