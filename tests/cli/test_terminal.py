@@ -69,6 +69,12 @@ def test_a_full_disk_under_stdout_is_told(option: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, b"error: [Errno 28] No space left on device\n")
 
 
+def test_a_path_that_no_file_system_takes_is_told(tmp_path: Path) -> None:
+    command = [*COMMAND, "replay", "a" * 300]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, env=environment(), check=False)
+    assert (done.returncode, done.stderr[:38]) == (2, b"error: [Errno 36] File name too long: ")
+
+
 def test_a_terminal_shows_a_streamed_reply_as_it_comes(tmp_path: Path) -> None:
     thought = 'data: {"choices":[{"index":0,"delta":{"reasoning_content":"Let me see."}}]}\n\n'
     pieces = (thought, chunk("It is"), 0.3, chunk(" \n  a draft. "), 0.3, chunk("\x1b[31m\x07", "stop"))
