@@ -20,6 +20,8 @@ from toolreel._internal import AdapterError, CassetteError, SecretFound
 from toolreel._journal import journal_path
 from toolreel._replay import BEHIND_PROXY, recover_runs, save_journals
 from toolreel.cassette import (
+    CANCELLED,
+    CLOSED,
     RERECORD,
     CassetteTransport,
     Exchange,
@@ -70,12 +72,15 @@ class Shelf:
         self._answers[_request_key(exchange.url, exchange.body)].append((path, exchange.answer))
         self._asked.append((path, exchange))
 
-    def next_answer(self, url: str, body: bytes) -> tuple[Path, StoredResponse] | None:
-        found = self._answers.get(_request_key(url, body))
-        if not found:
-            return None
-        found.rotate(-1)
-        return found[-1]
+    def next_answer(self, url: str, body: bytes, *, whole: bool) -> tuple[Path, StoredResponse] | None:
+        """The next recorded answer; one whose client left only for want of others, unless ``whole``."""
+        found = self._answers.get(_request_key(url, body), deque[tuple[Path, StoredResponse]]())
+        for answer in [*found]:
+            found.rotate(-1)
+            broke = answer[1].broke
+            if broke is None or broke.kind not in {CANCELLED, CLOSED}:
+                return answer
+        return found[-1] if found and not whole else None
 
     def mismatch(self, url: str, body: bytes) -> ReplayMismatch:
         asked, name = canonical_body(body), compared_endpoint(url)
@@ -302,10 +307,11 @@ class _FromShelf(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         body = await request.aread()
         url = str(request.url)
-        found = self.shelf.next_answer(url, body)
+        found = self.shelf.next_answer(url, body, whole=self.inner is not None)
         if found is not None:
             path, answer = found
-            return await areplay_response(answer, path, request)
+            # Without a wait where the recorded client gave up: this one would time out as well.
+            return await areplay_response(answer, path, request, lambda _seconds: None)
         if self.inner is None:
             raise self.shelf.mismatch(url, body)
         return await self.inner.handle_async_request(request)

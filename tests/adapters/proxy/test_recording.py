@@ -19,7 +19,7 @@ import pytest
 
 from tests.adapters.proxy.test_chat import ASKED, TOOLS, calling, saying
 from tests.patience import HANG
-from tests.servers.chat_server import chunk, replying, serving, streaming
+from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from tests.servers.proxy_server import proxying, served
 from tests.servers.session_server import TOOL, session_app
 from toolreel._journal import journal_path
@@ -285,6 +285,26 @@ def test_what_is_missing_is_recorded(tmp_path: Path) -> None:
             said = [ask(proxy.url, temperature=t).choices[0].message.content for t in (openai.omit, 1, 1)]
     assert said == ["Four.", "Five.", "Five."]
     assert len([*tmp_path.glob("*.yaml")]) == 2
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_that_its_client_did_not_wait_for_is_asked_for_again(stream: bool, tmp_path: Path) -> None:
+    left = streaming(chunk("Fo"), 600.0, ends=False) if stream else Answer(delay=600.0)
+    body = {"model": "m", "messages": ASKED, "stream": stream}
+    replaying = ProxySettings((Route("http://nowhere.invalid"),), folder=tmp_path, mode="replay")
+    with serving(left, saying("Four.")) as server:
+        auto = ProxySettings((Route(server.url),), folder=tmp_path, mode="auto")
+        with proxying(auto) as proxy, pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{proxy.url}/chat/completions", json=body, timeout=1)
+        with proxying(replaying) as proxy:
+            answer = httpx.post(f"{proxy.url}/chat/completions", json=body, timeout=HANG)
+            assert ("Fo" in answer.text) is stream
+            assert "the recorded client was cancelled while it waited here" in answer.text
+        with proxying(auto) as proxy:
+            said = [httpx.post(f"{proxy.url}/chat/completions", json=body, timeout=HANG) for _ in range(2)]
+    with proxying(replaying) as proxy:
+        said.append(httpx.post(f"{proxy.url}/chat/completions", json=body, timeout=HANG))
+    assert ["Four." in each.text for each in said] == [True] * 3
 
 
 def test_an_empty_folder_has_nothing_to_replay(tmp_path: Path) -> None:
