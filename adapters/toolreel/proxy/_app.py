@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import sys
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -51,11 +51,7 @@ _POSTED = ", ".join(f"/v1{path}" for path in PATHS.values())
 _EXISTING = f"POST {_POSTED}; GET /v1{_MODELS}, /metrics, /health, /ready"
 
 
-def _discard_log_entry(_entry: Mapping[str, Json]) -> None:
-    return
-
-
-def proxy_app(settings: ProxySettings, *, tell: Tell = _discard_log_entry) -> Starlette:
+def proxy_app(settings: ProxySettings, *, tell: Tell = lambda _entry: None) -> Starlette:
     """An ASGI application that passes requests on to upstreams, and repairs what passes.
 
     :param tell: takes one entry of the log for each request
@@ -252,7 +248,10 @@ def serve(
     :param drain: seconds for requests that are under way
     :param ready: called with the base URL for clients, once requests are taken
     :raises ProxyConfigError: if the address cannot be used
+    :raises ToolreelError: if a setting or preset of a route cannot be used
     """
+    for route in settings.routes:
+        Profile.of(route.preset(route.upstream_model), route.settings)
     app = proxy_app(settings, tell=tell)
     try:
         socket_ = listening_socket(host, port)
