@@ -130,10 +130,8 @@ class Proxy:
             words = f"No route takes the model {request.model!r}."
             raise client_error(404, words, "model_not_found", "model")
         route, profile = routes[number], self._profile(number, request.model)
-        form, caller = (
-            profile.provider.wire_form,
-            self.recorder.caller_name(api_key_in_headers(Headers(scope=scope))),
-        )
+        form = profile.provider.wire_form
+        caller = self.recorder.caller_name(api_key_in_headers(Headers(scope=scope)))
         request, more = self._thoughts.restore(request, profile.provider, caller)
         out = build_upstream_request(request, profile, model=route.upstream_model)
         if isinstance(out, Loss):

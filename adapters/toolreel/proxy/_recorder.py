@@ -36,7 +36,7 @@ from toolreel.cassette import (
 from toolreel.proxy._settings import ProxySettings, Tell
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch, ToolreelError
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, read_json
+from toolreel_core._jsontext import Json, as_tree, canonical, read_json
 from toolreel_core._plan import Preset, exact_config_patch
 from toolreel_core._proxy import ConversationKey, Profile, continuation_keys, keys_after_each_message
 
@@ -207,6 +207,9 @@ class Recorder:
             for exchange in exchanges[conversation.shelved :]:
                 self.shelf.add(conversation.recording.path, exchange)
             conversation.shelved = len(exchanges)
+        while conversation.recording.unrecorded:
+            why = f"one exchange: {conversation.recording.unrecorded.pop()}"
+            self._tell({"conversation": conversation.name, "is": "not recorded", "why": why})
         conversation.key = keys_after_each_message(conversation.key, messages)[-1]
         conversation.size += size
         for form in conversation.key:
@@ -235,8 +238,7 @@ class Recorder:
         for each in [*self._waiting.values()]:
             self._make_journals(self._remove_from_waiting(each))
         if self._without_journal:
-            told: Tree = {"conversations": self._without_journal, "why": _STOPPED}
-            self._tell({"is": "without a journal", **told})
+            self._tell({"conversations": self._without_journal, "is": "without a journal", "why": _STOPPED})
 
     def _save_due_conversations(self) -> None:
         if self._due:

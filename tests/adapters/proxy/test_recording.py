@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,9 @@ import httpx
 import openai
 import pytest
 
-from tests.adapters.proxy.test_chat import ASKED, TOOLS, calling, saying
+from tests.adapters.proxy.test_chat import ASKED, TOOLS, calling, saying, to
 from tests.patience import HANG
-from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
+from tests.servers.chat_server import LIMIT, Answer, chunk, replying, serving, streaming
 from tests.servers.proxy_server import proxying, served
 from tests.servers.session_server import TOOL, session_app
 from toolreel._journal import journal_path
@@ -221,6 +223,22 @@ def test_a_conversation_with_a_secret_is_not_written(tmp_path: Path) -> None:
     told = [entry for entry in proxy.log if entry.get("is") == "not recorded"]
     assert len(told) == 1
     assert secret not in str(told)
+
+
+def test_an_exchange_that_is_too_large_is_not_recorded_and_the_log_says_so(tmp_path: Path) -> None:
+    packed = Answer(gzip.compress(bytes(LIMIT + 1)), headers={"content-encoding": "gzip"})
+    large = (Answer(bytes(LIMIT + 1)), packed, streaming(chunk("x" * LIMIT)))
+    with (
+        serving(*large, saying("Four.")) as server,
+        proxying(replace(to(server, response_bytes=LIMIT), folder=tmp_path)) as proxy,
+    ):
+        for _ in large:
+            httpx.post(f"{proxy.url}/chat/completions", json={"model": "m", "messages": ASKED})
+        ask(proxy.url)
+    told = [entry for entry in proxy.log if entry.get("is") == "not recorded"]
+    assert all(f"larger than {LIMIT} bytes" in str(entry["why"]) for entry in told)
+    assert len(told) == len(large)
+    assert [len(Session(path).exchanges) for path in tmp_path.glob("*.yaml")] == [1]
 
 
 @pytest.mark.parametrize("of_the_proxy", [False, True])
