@@ -117,6 +117,10 @@ MISTAKES: Mapping[str, tuple[str, ...]] = {
     "a proxy for everybody": (f"{PROXY} --host 203.0.113.7", "set TOOLREEL_PROXY_TOKEN"),
     "a proxy that records nowhere": (f"{PROXY} --mode auto", "write --record DIR"),
     "two ways to name upstreams": (f"{PROXY} --routes r.toml", "give one of them"),
+    "a setting of a proxy": (
+        f"{PROXY} --set argument_repairs=zz",
+        "argument_repairs: expected one of",
+    ),
     "no such routes": ("proxy --routes none.toml", "there is no such file"),
     "a limit without a name": (f"{WORKER} --limit 60", "expected NAME=VALUE, for example requests=60"),
     "a limit": (f"{WORKER} --limit request=60", "did you mean 'requests'?"),

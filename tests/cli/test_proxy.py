@@ -9,15 +9,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
 import httpx
+import pytest
 
 from tests.cli.commands import assert_mistake, toolreel
 from tests.patience import HANG, eventually
-from tests.servers.chat_server import Answer, replying, serving
+from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from toolreel._journal import read_journal
 from toolreel.cassette import Session
 
@@ -67,6 +69,27 @@ def test_requests_under_way_are_answered_after_a_signal(tmp_path: Path) -> None:
     assert len([*(tmp_path / "new").glob("*.journal.jsonl")]) == 2
     logged = [json.loads(line) for line in lines if line.startswith("{")]
     assert [entry["status"] for entry in logged] == [200, 200]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_request_that_outlasts_the_drain_gets_an_error_that_can_be_read(stream: bool) -> None:
+    late = streaming(chunk("Fo"), 600.0, ends=False) if stream else Answer(delay=600.0)
+    with (
+        serving(late) as server,
+        proxy("--upstream", server.url, "--drain", "1") as (url, process, lines),
+        ThreadPoolExecutor() as pool,
+    ):
+        body = {**ASKED, "stream": stream}
+        asking = pool.submit(httpx.post, f"{url}/chat/completions", json=body, timeout=HANG)
+        eventually(lambda: len(server.seen) == 1, "the request is under way")
+        process.send_signal(signal.SIGTERM)
+        answer = asking.result()
+        assert process.wait(HANG) == 0
+    assert answer.status_code == (200 if stream else 503)
+    assert "proxy_stopped" in answer.text
+    (entry,) = [json.loads(line) for line in lines if line.startswith("{")]
+    assert (entry["status"], entry["problem"]) == (503, "proxy_stopped")
+    assert "Traceback" not in "".join(lines)
 
 
 def test_who_stops_it_twice_has_every_cassette_whole(tmp_path: Path) -> None:

@@ -169,7 +169,6 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         )
     if settings.options:
         raise ProxyConfigError(f"--set {next(iter(settings.options))}: an option is the client's to send")
-    presets.preset()  # so that a name that does not exist is told at the start
 
     one = Route(
         upstream or _NOWHERE,

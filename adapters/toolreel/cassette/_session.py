@@ -113,6 +113,8 @@ class Session:
         self._ids = Counter[str]()
         self.under_way: dict[object, Callable[[], None]] = {}
         """While recording: what to call for each exchange that the client has left at the end."""
+        self.unrecorded: list[str] = []
+        """While recording: why exchanges were left out, such as a body that is too large."""
         self.over = Event()
         """Set at the end of the session."""
         self._faults: list[ReplayMismatch | VaryError] = []

@@ -158,8 +158,9 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         except httpx.TransportError as error:
             self._record(Break.of(error))
             raise
-        except (Exception, KeyboardInterrupt, SystemExit):
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
             self._session.under_way.pop(self, None)
+            self._session.unrecorded.append(str(error))
             raise
         except BaseException:  # cancelled, as asyncio and trio do it
             self._record_early_close()

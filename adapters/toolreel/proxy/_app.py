@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import sys
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -51,11 +51,7 @@ _POSTED = ", ".join(f"/v1{path}" for path in PATHS.values())
 _EXISTING = f"POST {_POSTED}; GET /v1{_MODELS}, /metrics, /health, /ready"
 
 
-def _discard_log_entry(_entry: Mapping[str, Json]) -> None:
-    return
-
-
-def proxy_app(settings: ProxySettings, *, tell: Tell = _discard_log_entry) -> Starlette:
+def proxy_app(settings: ProxySettings, *, tell: Tell = lambda _entry: None) -> Starlette:
     """An ASGI application that passes requests on to upstreams, and repairs what passes.
 
     :param tell: takes one entry of the log for each request
@@ -134,10 +130,8 @@ class Proxy:
             words = f"No route takes the model {request.model!r}."
             raise client_error(404, words, "model_not_found", "model")
         route, profile = routes[number], self._profile(number, request.model)
-        form, caller = (
-            profile.provider.wire_form,
-            self.recorder.caller_name(api_key_in_headers(Headers(scope=scope))),
-        )
+        form = profile.provider.wire_form
+        caller = self.recorder.caller_name(api_key_in_headers(Headers(scope=scope)))
         request, more = self._thoughts.restore(request, profile.provider, caller)
         out = build_upstream_request(request, profile, model=route.upstream_model)
         if isinstance(out, Loss):
@@ -252,7 +246,10 @@ def serve(
     :param drain: seconds for requests that are under way
     :param ready: called with the base URL for clients, once requests are taken
     :raises ProxyConfigError: if the address cannot be used
+    :raises ToolreelError: if a setting or preset of a route cannot be used
     """
+    for route in settings.routes:
+        Profile.of(route.preset(route.upstream_model), route.settings)
     app = proxy_app(settings, tell=tell)
     try:
         socket_ = listening_socket(host, port)

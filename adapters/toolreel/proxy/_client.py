@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections import Counter
@@ -283,6 +284,7 @@ class Metrics:
 _LEFT = 499
 """The status of a request whose client left before it was told anything, as in nginx."""
 _FAILED = Trouble(500, "The proxy has failed at this request; its log has the traceback.", "proxy_failed")
+_STOPPED = Trouble(503, "The proxy was stopped before the answer was there.", "proxy_stopped")
 
 RequestHandler: TypeAlias = "Callable[[Scope, Receive, ClientAnswer], Awaitable[Tree | None]]"
 """Answers one request, itself or by the tree that is returned."""
@@ -334,6 +336,8 @@ class Guarded:
             await answer.send_error(trouble)
         except ToolreelError as error:  # a preset that cannot be used, a key that is not set
             await answer.send_error(Trouble(502, str(error), "proxy_misconfigured", OURS, None, NEVER_AGAIN))
+        except asyncio.CancelledError:  # by the server, which stops; uvicorn would answer a plain 500
+            await answer.send_error(_STOPPED)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an error that it can read
             answer.kind = answer.kind or "refused"
             log_error("proxy", "a request failed", {"path": scope["path"], "model": answer.model}, error)

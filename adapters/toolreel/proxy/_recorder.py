@@ -20,6 +20,8 @@ from toolreel._internal import AdapterError, CassetteError, SecretFound
 from toolreel._journal import journal_path
 from toolreel._replay import BEHIND_PROXY, recover_runs, save_journals
 from toolreel.cassette import (
+    CANCELLED,
+    CLOSED,
     RERECORD,
     CassetteTransport,
     Exchange,
@@ -34,7 +36,7 @@ from toolreel.cassette import (
 from toolreel.proxy._settings import ProxySettings, Tell
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch, ToolreelError
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, read_json
+from toolreel_core._jsontext import Json, as_tree, canonical, read_json
 from toolreel_core._plan import Preset, exact_config_patch
 from toolreel_core._proxy import ConversationKey, Profile, continuation_keys, keys_after_each_message
 
@@ -70,12 +72,15 @@ class Shelf:
         self._answers[_request_key(exchange.url, exchange.body)].append((path, exchange.answer))
         self._asked.append((path, exchange))
 
-    def next_answer(self, url: str, body: bytes) -> tuple[Path, StoredResponse] | None:
-        found = self._answers.get(_request_key(url, body))
-        if not found:
-            return None
-        found.rotate(-1)
-        return found[-1]
+    def next_answer(self, url: str, body: bytes, *, whole: bool) -> tuple[Path, StoredResponse] | None:
+        """The next recorded answer; one whose client left only for want of others, unless ``whole``."""
+        found = self._answers.get(_request_key(url, body), deque[tuple[Path, StoredResponse]]())
+        for answer in [*found]:
+            found.rotate(-1)
+            broke = answer[1].broke
+            if broke is None or broke.kind not in {CANCELLED, CLOSED}:
+                return answer
+        return found[-1] if found and not whole else None
 
     def mismatch(self, url: str, body: bytes) -> ReplayMismatch:
         asked, name = canonical_body(body), compared_endpoint(url)
@@ -202,6 +207,9 @@ class Recorder:
             for exchange in exchanges[conversation.shelved :]:
                 self.shelf.add(conversation.recording.path, exchange)
             conversation.shelved = len(exchanges)
+        while conversation.recording.unrecorded:
+            why = f"one exchange: {conversation.recording.unrecorded.pop()}"
+            self._tell({"conversation": conversation.name, "is": "not recorded", "why": why})
         conversation.key = keys_after_each_message(conversation.key, messages)[-1]
         conversation.size += size
         for form in conversation.key:
@@ -230,8 +238,7 @@ class Recorder:
         for each in [*self._waiting.values()]:
             self._make_journals(self._remove_from_waiting(each))
         if self._without_journal:
-            told: Tree = {"conversations": self._without_journal, "why": _STOPPED}
-            self._tell({"is": "without a journal", **told})
+            self._tell({"conversations": self._without_journal, "is": "without a journal", "why": _STOPPED})
 
     def _save_due_conversations(self) -> None:
         if self._due:
@@ -302,10 +309,11 @@ class _FromShelf(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         body = await request.aread()
         url = str(request.url)
-        found = self.shelf.next_answer(url, body)
+        found = self.shelf.next_answer(url, body, whole=self.inner is not None)
         if found is not None:
             path, answer = found
-            return await areplay_response(answer, path, request)
+            # Without a wait where the recorded client gave up: this one would time out as well.
+            return await areplay_response(answer, path, request, lambda _seconds: None)
         if self.inner is None:
             raise self.shelf.mismatch(url, body)
         return await self.inner.handle_async_request(request)

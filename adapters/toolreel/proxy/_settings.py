@@ -26,12 +26,6 @@ recorded is replayed, and what is not is recorded."""
 Tell: TypeAlias = Callable[[Mapping[str, Json]], None]
 """Takes one entry of the log."""
 
-_NO_PRESET = Preset()
-
-
-def _no_preset(_model: str) -> Preset:
-    return _NO_PRESET
-
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -44,7 +38,7 @@ class Route:
     """Base URL of the server, with or without ``/v1``."""
     model: str = "*"
     """Name of a model, or a pattern such as ``qwen*``."""
-    preset: Callable[[str], Preset] = field(default=_no_preset, repr=False)
+    preset: Callable[[str], Preset] = field(default=lambda _model: Preset(), repr=False)
     """The preset for a model by its name; it says what is repaired."""
     upstream_model: str = ""
     """The upstream's name for the model; empty: the client's."""
@@ -126,12 +120,10 @@ def _parse_route(pattern: str, table: Table) -> Route:
     table.only("upstream", "provider", "presets", "model", "api_key_env", "api_prefix", "settings")
     if not table.text("upstream"):
         raise table.error_at('expected the base URL of a server, such as upstream = "http://127.0.0.1:8080"')
-    preset = partial(chosen_preset, table.text("provider"), table.names("presets"))
-    preset()  # so that a name that does not exist is told at the start
     return Route(
         upstream=table.text("upstream"),
         model=pattern,
-        preset=preset,
+        preset=partial(chosen_preset, table.text("provider"), table.names("presets")),
         upstream_model=table.text("model"),
         api_key_env=table.text("api_key_env"),
         api_prefix=table.text("api_prefix", "/v1"),

@@ -2,7 +2,7 @@
 
 A value is read strictly, except for the repairs that its :class:`Style` allows, whose names it comes with.
 Truncated text is never completed: closers may be missing only before the closing tag of a dialect, which
-proves that the model had finished.
+proves that the model had finished, unless a comma before it announces more.
 """
 
 from __future__ import annotations
@@ -366,9 +366,12 @@ class _Reader:
                 self.skip_blanks()
             elif not self.is_closed_by(closer):
                 raise self.no_value_error(self.at)
+        closed = self.text.startswith(closer, self.at)
         if comma >= 0:
+            if not closed:  # a comma announces another item, which was cut
+                raise self.no_value_error(comma)
             self.record_allowed_repair("trailing_commas", comma)
-        if self.text.startswith(closer, self.at):
+        if closed:
             self.at += 1
         else:
             self.record_allowed_repair("missing_closers")

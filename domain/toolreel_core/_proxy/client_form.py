@@ -78,9 +78,12 @@ def reply_body_in_form(form: OtherForm, chat: Tree, usage: Usage, own: Tree, req
     blocks = writer.items.kept_items_with_calls(
         kept, refusal or text_at(message, "content"), [*_calls_in_message(message)]
     )
-    id_ = text_at(chat, "id")
+    id_, head = text_at(chat, "id"), writer.head(chat, usage, own, request)
+    if head.get("status") == "incomplete" and blocks and blocks[-1] not in writer.own_blocks(own):
+        # A client that goes by the items would run the call that was cut.
+        blocks[-1] = {**as_tree(blocks[-1]), "status": "incomplete"}
     return {
-        **writer.head(chat, usage, own, request),
+        **head,
         writer.key: [writer.with_id(as_tree(block), id_, place) for place, block in enumerate(blocks)],
     }
 
@@ -237,7 +240,8 @@ def _response_without_output(chat: Tree, usage: Usage, own: Tree, request: Tree)
 
 
 def _response_opening_events(body: Tree) -> Iterator[Tree]:
-    response: Tree = {**body, "status": "in_progress", "output": [], "usage": None}
+    begun: Tree = {"status": "in_progress", "incomplete_details": None, "output": [], "usage": None}
+    response = {**body, **begun}
     for kind in ("response.created", "response.in_progress"):
         yield {"type": kind, "response": response}
 

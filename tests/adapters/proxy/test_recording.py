@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,9 @@ import httpx
 import openai
 import pytest
 
-from tests.adapters.proxy.test_chat import ASKED, TOOLS, calling, saying
+from tests.adapters.proxy.test_chat import ASKED, TOOLS, calling, saying, to
 from tests.patience import HANG
-from tests.servers.chat_server import chunk, replying, serving, streaming
+from tests.servers.chat_server import LIMIT, Answer, chunk, replying, serving, streaming
 from tests.servers.proxy_server import proxying, served
 from tests.servers.session_server import TOOL, session_app
 from toolreel._journal import journal_path
@@ -223,6 +225,22 @@ def test_a_conversation_with_a_secret_is_not_written(tmp_path: Path) -> None:
     assert secret not in str(told)
 
 
+def test_an_exchange_that_is_too_large_is_not_recorded_and_the_log_says_so(tmp_path: Path) -> None:
+    packed = Answer(gzip.compress(bytes(LIMIT + 1)), headers={"content-encoding": "gzip"})
+    large = (Answer(bytes(LIMIT + 1)), packed, streaming(chunk("x" * LIMIT)))
+    with (
+        serving(*large, saying("Four.")) as server,
+        proxying(replace(to(server, response_bytes=LIMIT), folder=tmp_path)) as proxy,
+    ):
+        for _ in large:
+            httpx.post(f"{proxy.url}/chat/completions", json={"model": "m", "messages": ASKED})
+        ask(proxy.url)
+    told = [entry for entry in proxy.log if entry.get("is") == "not recorded"]
+    assert all(f"larger than {LIMIT} bytes" in str(entry["why"]) for entry in told)
+    assert len(told) == len(large)
+    assert [len(Session(path).exchanges) for path in tmp_path.glob("*.yaml")] == [1]
+
+
 @pytest.mark.parametrize("of_the_proxy", [False, True])
 def test_a_key_that_the_upstream_says_back_reaches_neither_client_nor_record_nor_log(
     of_the_proxy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -285,6 +303,26 @@ def test_what_is_missing_is_recorded(tmp_path: Path) -> None:
             said = [ask(proxy.url, temperature=t).choices[0].message.content for t in (openai.omit, 1, 1)]
     assert said == ["Four.", "Five.", "Five."]
     assert len([*tmp_path.glob("*.yaml")]) == 2
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_that_its_client_did_not_wait_for_is_asked_for_again(stream: bool, tmp_path: Path) -> None:
+    left = streaming(chunk("Fo"), 600.0, ends=False) if stream else Answer(delay=600.0)
+    body = {"model": "m", "messages": ASKED, "stream": stream}
+    replaying = ProxySettings((Route("http://nowhere.invalid"),), folder=tmp_path, mode="replay")
+    with serving(left, saying("Four.")) as server:
+        auto = ProxySettings((Route(server.url),), folder=tmp_path, mode="auto")
+        with proxying(auto) as proxy, pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{proxy.url}/chat/completions", json=body, timeout=1)
+        with proxying(replaying) as proxy:
+            answer = httpx.post(f"{proxy.url}/chat/completions", json=body, timeout=HANG)
+            assert ("Fo" in answer.text) is stream
+            assert "the recorded client was cancelled while it waited here" in answer.text
+        with proxying(auto) as proxy:
+            said = [httpx.post(f"{proxy.url}/chat/completions", json=body, timeout=HANG) for _ in range(2)]
+    with proxying(replaying) as proxy:
+        said.append(httpx.post(f"{proxy.url}/chat/completions", json=body, timeout=HANG))
+    assert ["Four." in each.text for each in said] == [True] * 3
 
 
 def test_an_empty_folder_has_nothing_to_replay(tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ def test_what_cannot_be_read_says_where_and_whether_it_broke_off(
 
 def test_closers_may_be_missing_before_the_closing_tag() -> None:
     assert value_at(SearchedText('{"a": [{"b": 1</t>'), 0, TAG) == Value({"a": [{"b": 1}]}, 14)
-    assert value_at(SearchedText('{"a": 1, </t>'), 0, TAG) == Value({"a": 1}, 9)
+    assert value_at(SearchedText('{"a": 1, </t>'), 0, TAG) == Flaw(7, False)
+    assert value_at(SearchedText('{"a": {"b": 1,}</t>'), 0, TAG) == Value({"a": {"b": 1}}, 15)
     assert value_at(SearchedText('{"a": 1</u>'), 0, TAG) == Flaw(7, False)
 
 

@@ -84,6 +84,7 @@ def frames(*deltas: Loose, finish: str = "stop") -> list[str]:
 
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "stock", "arguments": '{"part": "pin"}'}}
+CUT = {**CALL, "function": {"name": "stock", "arguments": '{"part": "pi'}}
 
 
 def message(*content: Loose, stop: str = "end_turn", **further: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -123,6 +124,13 @@ def test_a_chat_completion_is_a_reply_in_the_form_of_the_client(
 ) -> None:
     got, _ = plain(form, "chat_completions", body, **further)
     assert {key: got[key] for key in got if key != "tools" or form == "messages"} == reply
+
+
+@pytest.mark.parametrize("said", [{"content": "Lo"}, {"tool_calls": [{"index": 0, **CUT}]}])
+def test_what_was_cut_is_incomplete_in_a_stream_too(said: Loose) -> None:
+    early, late, _ = streamed("responses", "chat_completions", frames(said, finish="length"))
+    built = rebuilt("responses", [*early, *late])
+    assert [built["status"], built["output"][-1]["status"]] == ["incomplete", "incomplete"]
 
 
 def test_a_refusal_is_streamed_as_one() -> None:
@@ -172,6 +180,7 @@ def _message_of(events: list[Any]) -> Any:  # noqa: ANN401
 def _response_of(events: list[Any]) -> Any:  # noqa: ANN401
     assert [event["sequence_number"] for event in events] == [*range(len(events))]
     assert [event["type"] for event in events[:2]] == ["response.created", "response.in_progress"]
+    assert [event["response"]["incomplete_details"] for event in events[:2]] == [None, None]
     ids, texts, done = list[str](), dict[str, str](), list[Any]()
     for event in events[2:-1]:
         match event:
