@@ -213,10 +213,7 @@ def read_journal(path: Path | str) -> Recorded:
 
 
 def cassette_path(name: Path | str) -> Path:
-    """The cassette of a recording with this name.
-
-    :raises ConfigError: if the name is empty, or a folder
-    """
+    """The cassette of a recording with this name; a ``ConfigError`` if it names no file."""
     path = Path(f"{name}".removesuffix(".yaml") + ".yaml")
     if not path.name.removesuffix(".yaml").strip("."):
         raise ConfigError(

@@ -132,9 +132,8 @@ def _refuse_folder(error: OSError) -> None:
 
 
 def _is_recording(path: Path) -> bool:
-    if not _HOMES.isdisjoint(path.absolute().parent.parts):
-        return True
-    if path.exists() and not os.access(path, os.R_OK):  # it is reported as unreadable
+    # One that may not be read is reported as unreadable.
+    if not _HOMES.isdisjoint(path.absolute().parent.parts) or not os.access(path, os.R_OK):
         return True
     # A large file of another kind need not be read: these keys are at the beginning.
     return len(_HEAD.findall(_raw_text(path, 4096))) > 1 or path.with_name(path.stem + _JOURNAL).exists()

@@ -92,7 +92,7 @@ class AsyncMcpTools(_McpHost):
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         self._tools: dict[str, tuple[Server, McpTool]] = {}
-        self._is_open = True
+        self.is_open = True
         notify = partial(notify_listener, self._listen)
         self._servers = [Server(config, self._group, notify) for config in self._configs]
         try:
@@ -106,7 +106,7 @@ class AsyncMcpTools(_McpHost):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        self._is_open = False
+        self.is_open = False
         for server in self._servers:
             server.close()
         if error is not None:
@@ -116,7 +116,7 @@ class AsyncMcpTools(_McpHost):
 
     async def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its server; failures become results for the model."""
-        if not self._is_open:
+        if not self.is_open:
             raise ConfigError(_CLOSED)
         if effect.name not in self._tools:
             return fault_event(effect, tool_changed if effect.name in self.left_out else tool_not_implemented)
@@ -185,7 +185,7 @@ class McpTools(_McpHost):
 
     def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its server; an interruption such as Ctrl-C cancels the call there."""
-        if not self._host._is_open:  # then the portal is closed, too
+        if not self._host.is_open:  # then the portal is closed, too
             raise ConfigError(_CLOSED)
         returned = self._portal.start_task_soon(self._host.run, effect)
         try:
