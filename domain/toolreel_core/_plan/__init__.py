@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         checked_request_options,
         exact_config_patch,
         preset_changes,
+        read_overrides,
     )
     from toolreel_core._plan.request import (
         MAX_TOKENS,

@@ -203,6 +203,12 @@ def checked_request_options(table: Table) -> JsonText:
     return table.json()
 
 
+def read_overrides(table: Table) -> JsonText:
+    if ignored := reserved_override_keys(table.values):
+        raise table.error_at("it is set by the run itself; leave it out", ignored[0])
+    return table.json()
+
+
 def _read_config(table: Table) -> JsonText:
     # TOML has no null, so "off" turns off an optional limit.
     off = {key: None for key, value in table.values.items() if value == "off" and key in _CAN_BE_OFF}

@@ -14,7 +14,7 @@ from typing import cast
 from toolreel_core._config_checks import Natural, Table, unknown_name_message
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, merged, parse
-from toolreel_core._plan import checked_request_options, reserved_override_keys
+from toolreel_core._plan import checked_request_options, read_overrides
 from toolreel_core._settings import (
     API_PREFIX,
     LoopConfig,
@@ -106,12 +106,6 @@ class EvalEndpoint:
         texts = {name: dict(getattr(self, name)) for name in ("headers", "headers_env", "models")}
         overrides, prices = parse(self.request_overrides), prices_tree(self.prices)
         return {**asdict(self), **texts, "request_overrides": overrides, "prices": prices}
-
-
-def read_overrides(table: Table) -> JsonText:
-    if ignored := reserved_override_keys(table.values):
-        raise table.error_at("it is set by the run itself; leave it out", ignored[0])
-    return table.json()
 
 
 def read_prices(table: Table) -> tuple[tuple[str, Price], ...]:

@@ -14,9 +14,8 @@ from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import JsonText, canonical, digest, parse
-from toolreel_core._plan import Preset
+from toolreel_core._plan import Preset, read_overrides
 from toolreel_core._tools import ToolDefinition, ToolSurface
-from toolreel_core.evals._plan.options import read_overrides
 from toolreel_core.evals._scenarios.checks import ANSWERED, blank_final_text, checks_of, outcome
 from toolreel_core.evals._scenarios.draws import draw_values, fill_placeholders
 from toolreel_core.evals._scenarios.forms import checked_value, parameters_schema
