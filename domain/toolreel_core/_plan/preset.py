@@ -15,6 +15,7 @@ from toolreel_core._conversation import Messages
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, merged, parse
 from toolreel_core._plan.output import OutputSpec
 from toolreel_core._plan.plan import OWNED, Plan
+from toolreel_core._plan.request import reserved_override_keys
 from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._text_calls import abbreviated_dialect_names
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface
