@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.samples import complaint
+from tests.samples import complaint, worked
 from toolreel._internal import VaryError
 from toolreel.cassette import Vary, apply_rules, apply_rules_to_body, rule_as_mapping, vary_rule_of
 from toolreel_core._jsontext import Json
@@ -84,46 +84,12 @@ def test_what_is_no_json_is_one_text() -> None:
     assert apply_rules_to_body(b"\xff7", rules) == (b"\xff7", ())
 
 
-POINTERS = "write '/' before each key and index, as in /messages/0/content, and '~' and '/' in"
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({}, "a rule needs at (a JSON Pointer), pattern (a regular expression), or both"),
-        ({"becomes": "x"}, "a rule needs at (a JSON Pointer), pattern (a regular expression), or both"),
-        *(({"at": at}, f"at: {at!r} is not a JSON Pointer: {POINTERS}") for at in ("user", "/a~2", "/a~")),
-        ({"at": 3}, "at: expected a text, found int"),
-        (
-            {"pattern": "("},
-            "pattern: '(' is not a regular expression: missing ), unterminated subpattern at position 0",
-        ),
-        (
-            {"pattern": r"\d*"},
-            r"pattern: '\\d*' fits an empty text; write one that needs at least a character",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("given", "said"), worked("a rule that cannot be used", "cassettes"))
 def test_a_rule_that_cannot_be_used_is_refused(given: dict[str, str], said: str) -> None:
     assert complaint(VaryError, lambda: Vary(**given)).startswith(said)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"at": ""},
-        {"at": "/*"},
-        {"at": "/messages"},
-        {"at": "/messages/*/content", "becomes": "x"},
-        {"at": "/messages/*/content/*/text"},
-        {"at": "/messages/*/content", "pattern": ".+"},
-        {"at": "/input"},
-        {"at": "/prompt"},
-        {"pattern": r"[\s\S]+"},
-        {"pattern": r"\S"},
-        {"pattern": r"[a-z]+", "becomes": ""},
-    ],
-)
+@pytest.mark.parametrize("given", worked("a rule that fits everything", "cassettes"))
 def test_a_rule_that_would_make_everything_equal_is_refused(given: dict[str, str]) -> None:
     said = complaint(VaryError, lambda: Vary(**given))
     assert "would make every request the same, so that nothing is compared" in said

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.adapters.cassette.test_yaml import TEXT, TREE
+from tests.samples import worked
 from toolreel._internal import CassetteError
 from toolreel.cassette import Exchange, SessionHeader, StoredResponse, dump_yaml, parse_cassette, serialize
 from toolreel.cassette import _serializer as cassette_format
@@ -143,34 +144,7 @@ GOOD = cassette(exchange('{"a":1}', "plain"))
     ("old", "new", "complaint"),
     [
         (GOOD, "- 1\n...\n", "the top of the file: expected a mapping, found list"),
-        ("toolreel: 1\n", "", "the key 'toolreel' is missing: this is not a cassette of toolreel"),
-        (
-            "toolreel: 1",
-            "toolreel: 2",
-            "toolreel: a cassette of version 2; this toolreel reads version 1: record the session again",
-        ),
-        (
-            "version: 1\n",
-            "version: 1\nextra: 1\n",
-            "the top of the file: the key 'extra' is not known here: remove it",
-        ),
-        ("- request:", "- asked:", "interaction 1: the key 'request' is missing"),
-        (
-            "method: POST",
-            "method: 1",
-            "interaction 1: request.method: expected a text (in quotes), found int",
-        ),
-        (
-            "code: 200",
-            "code: true",
-            "interaction 1: response.status.code: expected a whole number, found bool",
-        ),
-        ("      text: plain", "      text: 1", "interaction 1: response.body: expected one of"),
-        (
-            "a: 1",
-            "messages: [[!!binary eA==]]",
-            "interaction 1: request.body.json: not JSON: Object of type bytes",
-        ),
+        *worked("a file of another shape", "cassettes"),
     ],
 )
 def test_a_file_of_another_shape_is_refused_with_its_place(old: str, new: str, complaint: str) -> None:

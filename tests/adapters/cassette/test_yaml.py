@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.samples import worked
 from toolreel._internal import CassetteError
 from toolreel.cassette import _yaml as cassette_yaml
 from toolreel.cassette import dump_yaml, load_yaml
@@ -56,17 +57,7 @@ def test_every_json_value_comes_back_from_yaml(tree: Json) -> None:
     assert json.dumps(load_yaml(dump_yaml({"body": tree}, {}))) == json.dumps({"body": tree})
 
 
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
-        ("a\nb ", "|-\n  a\n  b \n"),
-        ("a\tb\n", "|\n  a\tb\n"),
-        ("\ta\nb", '"\\ta\\nb"\n'),
-        ("é \U0001f600", "é \U0001f600\n"),
-        ("a\u2028b", '"a\\Lb"\n'),
-        ("a\x07\nb", '"a\\a\\nb"\n'),
-    ],
-)
+@pytest.mark.parametrize(("text", "written"), worked("texts of several lines", "cassettes"))
 def test_texts_of_several_lines_are_blocks_if_nothing_has_to_be_escaped(text: str, written: str) -> None:
     assert dump_yaml({"k": text}, {}) == f"k: {written}...\n"
 
@@ -86,25 +77,8 @@ def test_what_is_no_plain_value_is_not_written() -> None:
 
 
 DEEP = 100_000
-HOSTILE = {
-    "": "the file is empty: delete it and record again",
-    "a: 1\n": "closing line '...' is missing, so the file was cut off",
-    "a: !!python/object/apply:os.system [x]\n...\n": "the tag '!!python/object/apply:os.system' is not",
-    "a: !!python/name:os.system\n...\n": "the tag '!!python/name:os.system' is not allowed",
-    "a: !!set {b}\n...\n": "the tag '!!set' is not allowed",
-    "a: 2024-01-01\n...\n": "line 1, column 4: the value '2024-01-01' is a date in YAML",
-    "a: !!int b\n...\n": "line 1, column 4: the value 'b' does not fit its type; put texts in quotes",
-    "a: !!binary 'ä'\n...\n": "not a YAML that can be trusted",
-    "a: &a [*a]\n...\n": "the alias *a has no anchor before it",
-    "a: &a {b: 1}\nc: {<<: *a}\n...\n": "a merge key",
-    "a: 1\na: 2\n...\n": "line 2, column 1: the key 'a' stands twice",
-    "a: =\n...\n": "the value '=' is a default value in YAML, which no cassette holds",
-    f"a: 1{':59' * 99}\n...\n": "is a number that no cassette holds; put texts in quotes",
-    "1: a\n...\n": "line 1, column 1: a key has to be a text; put it in quotes",
-    "[a]: b\n...\n": "a key has to be a text",
-    "a: \x00\n...\n": "not a YAML that can be trusted",
-    "a\n---\nb\n...\n": "line 2, column 1: a second document begins here",
-    "*a\n...\n": "the alias *a has no anchor before it",
+HOSTILE: dict[str, str] = {
+    **dict(worked("a hostile or broken text", "cassettes")),
     "[" * DEEP + "\n...\n": "nested deeper than 160 levels",
     "- " * DEEP + "\n...\n": "nested deeper than 160 levels",
 }

@@ -4,25 +4,14 @@ from dataclasses import fields
 
 import pytest
 
-from tests.samples import complaint
+from tests.samples import complaint, worked
 from toolreel._cli import OPTIONS, parse_settings
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._settings import LoopConfig
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("7", 7),
-        ("true", True),
-        ('["a"]', ["a"]),
-        ('"7"', "7"),
-        ("auto", "auto"),
-        ("", ""),
-        ("NaN", "NaN"),
-    ],
-)
+@pytest.mark.parametrize(("text", "value"), worked("a value of a setting", "runs-and-plans"))
 def test_a_value_is_json_where_it_can_be_and_text_otherwise(text: str, value: Json) -> None:
     assert parse_settings([f"stop={text}"]).options == {"stop": value}
 

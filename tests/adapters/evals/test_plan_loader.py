@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.samples import ECHO, complaint
+from tests.samples import ECHO, complaint, worked
 from toolreel._internal import EvalPlanError
 from toolreel.evals import load_eval_plan
 from toolreel_core._conversation import UserMessage
@@ -83,23 +83,7 @@ def test_raw_sends_nothing_that_was_not_asked_for(strategy: str, further: dict[s
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[eval\n", "not TOML: "),
-        ("[eval]\n\ntrails = 3\n", "eval: there is no key 'trails'; did you mean"),
-        (
-            "[[gate]]\nmetric = 'rate'\nstrategy = 'raww'\nat_least = 0.9\n",
-            "gate: there is no strategy 'raww'",
-        ),
-        ("[[gate]]\nmetric = 'rate'\nmodel = 'mine'\nat_least = 0.9\n", "gate: there is no model 'mine'"),
-        (
-            "[[gate]]\nnothing_broke_in = 'production'\nagainst = 'raw'\n",
-            "gate: there is no strategy 'raw'; there are: production",
-        ),
-        ("[catalogue.model.mine]\nprests = ['x']\n", "catalogue.model.mine: there is no key 'prests'"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), worked("a slip in a plan", "evaluations"))
 def test_a_slip_in_a_file_is_told_with_its_place(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(text)

@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 from tests.evals.evaluations import plan_at, quoting, verdicts, written_out
 from tests.evals.provider import provider
+from tests.samples import worked
 from toolreel._cli import eval_command
 from toolreel.evals import Results, evaluate, promoted_verdict
 from toolreel_core.evals import ScriptKind
@@ -248,20 +249,10 @@ def test_a_directory_without_a_run_is_told(two: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "arguments", "sentence"),
-    [
-        ("bisect", ("--to", "raw"), "both strategies are 'raw'; name two"),
-        ("bisect", ("--to", "tow"), "there is no strategy 'tow'; did you mean 'two'?"),
-        ("bisect", ("feed", "--to", "two"), "no run of raw or two is meant"),
-        ("replay", ("--strategy", "all"), "means several strategies"),
-        ("replay", ("feed", "--strategy", "raw"), "no run of another strategy than raw"),
-        ("replay", ("zzz",), "no run has a key that begins with zzz"),
-        ("replay", ("--strategy", "raw", "--out", "new"), "--out"),
-        ("replay", ("--out", "."), "holds an evaluation already"),
-    ],
+    ("command", "arguments", "sentence"), worked("a mistake in a command", "evaluations")
 )
 def test_mistakes_are_told_in_a_sentence(
-    two: Path, monkeypatch: pytest.MonkeyPatch, command: str, arguments: tuple[str, ...], sentence: str
+    two: Path, monkeypatch: pytest.MonkeyPatch, command: str, arguments: list[str], sentence: str
 ) -> None:
     monkeypatch.chdir(two)
     shown = said(command, two, *arguments)

@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.samples import worked
 from toolreel.evals import (
     PairedCell,
     Rate,
@@ -85,17 +86,8 @@ def test_the_p_value_of_a_mean_is_the_level_at_which_the_interval_ends_there(
 
 # Reference values are those of statsmodels 0.15.0 on SciPy 1.17.1, as printed by the calls next to them. It
 # is no dependency of the tests, because it would bring pandas: 150 MB to compare a few numbers.
-@pytest.mark.parametrize(
-    ("passed", "runs", "alpha", "bounds"),
-    [
-        (496, 580, 0.05, (0.8241935027072511, 0.8814775211220638)),
-        (1, 3, 0.01, (0.04042662929608465, 0.855783984952333)),
-        (37, 1000, 0.1, (0.028364863423138147, 0.048133709816880095)),
-        (20, 20, 0.05, (0.8388748419471804, 1.0)),
-        (0, 7, 0.05, (0.0, 0.3543304350666875)),
-    ],
-)
-def test_wilsons_interval(passed: int, runs: int, alpha: float, bounds: tuple[float, float]) -> None:
+@pytest.mark.parametrize(("passed", "runs", "alpha", "bounds"), worked("wilsons interval", "evaluations"))
+def test_wilsons_interval(passed: int, runs: int, alpha: float, bounds: list[float]) -> None:
     # proportion_confint(passed, runs, alpha, method="wilson")
     assert wilson_bounds(passed, runs, alpha) == pytest.approx(bounds, rel=1e-13)
     assert wilson_bounds(0, runs)[0] == 0
@@ -192,16 +184,8 @@ def test_what_agrees_leaves_room_for_what_breaks(pairs: tuple[int, int, int, int
     assert (alone.low, alone.high) == pytest.approx((-room, room))
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "bounds"),
-    [
-        ((496, 580), (503, 580), (-0.027864663997349194, 0.05201124273683357)),
-        ((0, 3), (3, 3), (0.2059232824597782, 1.0)),
-    ],
-)
-def test_one_cell_has_newcombes_interval(
-    first: tuple[int, int], second: tuple[int, int], bounds: tuple[float, float]
-) -> None:
+@pytest.mark.parametrize(("first", "second", "bounds"), worked("newcombes interval", "evaluations"))
+def test_one_cell_has_newcombes_interval(first: list[int], second: list[int], bounds: list[float]) -> None:
     # confint_proportions_2indep(*second, *first, method="newcomb", compare="diff", alpha=0.05)
     lost = max(0, first[0] - second[0])
     both = first[0] - lost

@@ -13,6 +13,7 @@ import pytest
 
 from tests.evals.evaluations import plan_with, read, recorded
 from tests.evals.made import CELL, cell, record, runs
+from tests.samples import worked
 from toolreel.evals import (
     GateResult,
     Results,
@@ -298,18 +299,7 @@ def forecast(gate: dict[str, Any], scenarios: Sequence[str], **axes: Any) -> str
     return found
 
 
-@pytest.mark.parametrize(
-    ("gate", "axes", "told"),
-    [
-        (REGRESSION, {}, r"green in 0 % .*such as: production must not be significantly worse than raw"),
-        ({**REGRESSION, "margin": 0.1}, {}, r"green in 0 % .*such as: production must be shown to be at mo"),
-        ({**REGRESSION, "margin": 0.1}, {"scenarios": ["everything"]}, r"green in \d+ % of .* if it is not"),
-        ({**REGRESSION, "about": "these-scenarios"}, {}, r"green in (9\d|100) %"),
-        ({"metric": "lower_bound", "at_least": 0.85}, {}, "green in 0 % .*such as: lower_bound at least"),
-        ({"metric": "rate", "at_least": 0.5}, {}, r"green in (9\d|100) %"),
-        ({"nothing_broke_in": "production", "against": "raw"}, {"trials": 2}, "green in 0 %"),
-    ],
-)
+@pytest.mark.parametrize(("gate", "axes", "told"), worked("the fate of a gate", "evaluations"))
 def test_before_the_runs_each_gate_is_told_its_fate(
     gate: dict[str, Any], axes: dict[str, Any], told: str
 ) -> None:

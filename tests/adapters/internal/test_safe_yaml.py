@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.adapters.cassette.test_yaml import TREE
+from tests.samples import worked
 from toolreel._internal import TAG, YamlError, YamlRules, read_tree
 from toolreel._internal import safe_yaml as yaml_reading
 from toolreel.cassette import load_yaml
@@ -78,24 +79,7 @@ def test_tags_are_those_of_the_rules() -> None:
     ("text", "rules", "why"),
     [
         ("[&x [1], &x [*x]]", NUMBERS, "line 1, column 14: the alias *x has no anchor before it"),
-        (
-            "a\n\nb\x07",
-            TEXTS,
-            "line 3, column 2: not YAML: the character '\\x07' is not allowed; write it as an ",
-        ),
-        (
-            "\ud83d",
-            TEXTS,
-            "line 1, column 1: not YAML: the character '\\ud83d' is not allowed; write it as an ",
-        ),
-        (
-            "a: 'b",
-            TEXTS,
-            "column 6: not YAML: while scanning a quoted scalar, found unexpected end of stream",
-        ),
-        ("a: b: c", TEXTS, "line 1, column 5: not YAML: mapping values are not allowed "),
-        ("a: b: c", TEXTS, "; put a text that holds a colon in quotes"),
-        (f"{'k' * 41}: 1\n{'k' * 41}: 1", TEXTS, f"line 2, column 1: the key '{'k' * 40}…' stands twice"),
+        *((text, TEXTS, why) for text, why in worked("a text that breaks the rules", "cassettes")),
     ],
 )
 def test_what_breaks_the_rules_is_refused_with_its_place(text: str, rules: YamlRules, why: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.adapters.driver.test_sync import PLAN
 from tests.adapters.journal.test_file import whole
-from tests.samples import complaint
+from tests.samples import complaint, worked
 from toolreel._internal import JournalError, SecretFound
 from toolreel._journal import FileJournal, MemoryJournal, parse_journal, read_journal
 from toolreel_core._jsontext import canonical
@@ -76,17 +76,7 @@ def test_a_file_gets_its_name_when_it_is_closed(tmp_path: Path) -> None:
     assert read_journal(path).events == (HELLO,)
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("j.jsonl", "exists; record under another name, or overwrite it (overwrite=True)"),
-        (
-            "j.jsonl.part",
-            "is what a run left that did not end; go on with it (toolreel resume), or "
-            "overwrite it with --overwrite (overwrite=True)",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "why"), worked("a file that is there", "runs-and-plans"))
 def test_a_file_is_not_overwritten_unless_asked(name: str, why: str, tmp_path: Path) -> None:
     path, there = tmp_path / "j.jsonl", tmp_path / name
     there.write_text("mine")

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.samples import worked
 from toolreel import AsyncPorts, Ports
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.otel import provider_of, server_host_and_port
@@ -12,22 +13,8 @@ from toolreel.testing import ScriptedEndpoint
 from toolreel_core._settings import WireForm
 
 
-@pytest.mark.parametrize(
-    ("url", "provider"),
-    [
-        ("https://api.openai.com/v1", "openai"),
-        ("https://shop.openai.azure.com/openai/v1", "azure.ai.openai"),
-        ("https://api.deepseek.com", "deepseek"),
-        ("https://api.groq.com/openai/v1", "groq"),
-        ("https://api.mistral.ai/v1", "mistral_ai"),
-        ("https://api.x.ai/v1", "x_ai"),
-        ("https://api.perplexity.ai", "perplexity"),
-        ("https://openrouter.ai/api/v1", "openrouter"),
-        ("https://generativelanguage.googleapis.com/v1beta/openai", "gcp.gemini"),
-        ("https://notopenai.example/v1", "openai"),  # whose API it speaks, since nothing else is known
-        ("http://127.0.0.1:8080", "openai"),
-    ],
-)
+# Of a host that nobody knows only the API is known, which is that of OpenAI.
+@pytest.mark.parametrize(("url", "provider"), worked("the provider of a host", "http"))
 def test_the_provider_is_known_by_the_host(url: str, provider: str) -> None:
     with HttpEndpoint(url) as endpoint:
         assert provider_of(server_host_and_port(Ports(endpoint))[0], "chat_completions") == provider

@@ -6,6 +6,8 @@ import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tests.samples import worked
+
 
 @dataclass(frozen=True, slots=True)
 class Planted:
@@ -81,35 +83,10 @@ KINDS: Mapping[str, Planted] = {
 }
 """By what they are."""
 
-INNOCENT = (
-    "sk-some-long-and-hyphenated-class-name-2",
-    "the bearer of responsibilities123 said Bearer <token> or $API_KEY, or Bearer responsibilitiesandmore",
-    "Cookie: a biscuit with chocolate; xoxo-hugs-and-kisses; AKIA alone, AIza too",
-    "authorization: basic knowledge of it",
-    "eyJhbGciOiJIUzI1NiJ9 without the rest",
-    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-    "req_011CTv3iTuXQZw5SPh3QRHML system_fingerprint fp_44709d6fcb",
-    "commit 3f786850e387550fdab836ed7e6dc881de23001b, tree 89e6c98d92887913cadf06b2adb97f26cde4849b",
-    "id 6ba7b810-9dad-11d1-80b4-00c04fd430c8",
-    "call_AbCdEf0123456789abcdef0123456789 and toolu_01A09q90qw90lq917835lq9",
-    "chatcmpl-tv3iTuXQZw5SPh3QRHMLMEt802eur5fd resp_68b1c2d3e4f5a6b7c8d9e0f1a2b3c4d5 fp_44709d6fcb",
-    "functions.get_weather:0 and run_9f8e7d6c5b4a",
+INNOCENT: tuple[str, ...] = (
+    *worked("a text that only looks like a secret", "secrets"),
     "data:image/png;base64," + base64.b64encode(bytes(range(256)) * 40).decode(),
     '{"b64_json": "' + base64.b64encode(bytes(range(7, 250)) * 30).decode() + '"}',
-    "use an sk- key, as in sk-... or sk-YOUR_KEY, and export OPENAI_API_KEY=$MY_KEY",
-    "risk-assessment-and-task-management-in-2024-for-everyone",
-    "write to somebody@company.com",
-    '{"token": "responsibilities", "logprob": -0.1, "bytes": [114], "top_logprobs": [{"token": " 2024"}]}',
-    '{"max_tokens": 256, "prompt_tokens": 1024, "next_page_token": "CAUQAA0123456789abcd"}',
-    '{"type": "object", "properties": {"password": {"type": "string"}, "api_key": {"type": "string"}}}',
-    'password: required, at least 8 characters; api_key="YOUR_API_KEY"; token: <token>; secret=${SECRET}',
-    "api_key = os.environ['OPENAI_API_KEY_2']; key = load_key(path='/etc/keys/main1.pem')",
-    '{"key": "status", "primary_key": "a1b2c3d4e5f6a7b8c9d0", "cache_key": "a1b2c3d4e5f6a7b8c9d0e1f2"}',
-    "http://127.0.0.1:8080/v1?limit=5&page=2 and https://user:password@example.com and git@github.com:a/b",
-    "the basic idea, basic authentication, a bearer of news, Bearer <token>",
-    "Cookie: a biscuit. Cookies: 12",
     "AKIA" + "IOSFODNN7EXAMPLE is the id in the manual",
-    "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG\n-----END PUBLIC KEY-----",
-    "hf_model_name, gsk_, xai-org/grok-1, npm_config_registry, r8_c, fw_version, glpat- alone",
 )
 """What looks a little like a secret, and is none."""

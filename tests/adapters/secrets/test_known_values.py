@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.samples import worked
 from toolreel._secrets import (
     api_key_if_secret,
     encoded_spellings,
@@ -18,18 +19,7 @@ from toolreel._secrets import (
 VALUE = "s3cr3t/with+signs"
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("GOOGLE_APPLICATION_CREDENTIALS", "/etc/google/account.json"),
-        ("SSH_KEY_PATH", "~/.ssh/id_ed25519"),
-        ("MASKED_TOKEN", "xxxxxxxxxxxx"),
-        ("PIN_TOKEN", "1234"),
-        ("HOME", "/home/somebody"),
-        ("HTTP_PROXY", "http://proxy.test:8080"),
-        ("BAD_URL", "http://[a@b"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value"), worked("no secret in an environment", "secrets"))
 def test_what_is_no_secret_in_an_environment_is_left_alone(name: str, value: str) -> None:
     assert known_secrets({name: value}) == {}
 
@@ -88,18 +78,6 @@ def test_however_short_a_value_is_looking_for_it_ends(value: str, text: str) -> 
     assert all(leak.kind == "value of K" for leak in leaks(text, {"K": value}))
 
 
-@pytest.mark.parametrize(
-    ("url", "stored"),
-    [
-        ("https://user:pw@api.test:8443/v1?b=2&a=1", "https://api.test:8443/v1?b=2&a=1"),
-        (
-            "https://a/b?API-Key=1&access_token=2&sig=3&X-Amz-Credential=4&apiKeyId=5&api%5Fkey=",
-            "https://a/b?API-Key=REDACTED&access_token=REDACTED&sig=REDACTED&X-Amz-Credential=REDACTED"
-            "&apiKeyId=REDACTED&api%5Fkey=REDACTED",
-        ),
-        ("https://a/b?monkey=1&keys=2&key&token_limit=5", "https://a/b?monkey=1&keys=2&key&token_limit=5"),
-        ("https://a/b#token=1", "https://a/b"),
-    ],
-)
+@pytest.mark.parametrize(("url", "stored"), worked("a url without its secrets", "secrets"))
 def test_a_url_is_stored_without_its_secrets(url: str, stored: str) -> None:
     assert scrubbed_url(url) == stored

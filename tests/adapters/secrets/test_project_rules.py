@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.secrets.planted import KINDS
-from tests.samples import complaint
+from tests.samples import complaint, worked
 from toolreel._internal import SecretRulesError
 from toolreel._secrets import (
     SECRETS_VARIABLE,
@@ -57,21 +57,7 @@ def test_the_environment_names_them_for_all_that_is_recorded(
     assert rules_from_environment() == SecretRules()
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("alow = []", "there is no key 'alow'; did you mean 'allow'?"),
-        ("allow = 'x'", "allow: expected a list of texts"),
-        ("allow = ['*']", "allow: allows every text"),
-        ("variables = [1]", "variables: expected a list of texts"),
-        ("emails = 1", "emails: expected true or false"),
-        ("patterns = 1", "patterns: expected a table"),
-        ("patterns.a = '('", "patterns.a: not a regular expression"),
-        ("patterns.a = 'x*'", "patterns.a: expected a regular expression that fits no empty text"),
-        ("patterns.a = 1", "patterns.a: expected a text"),
-        ("allow = [", "not TOML"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), worked("a mistake in the file of rules", "secrets"))
 def test_a_mistake_in_the_file_is_named(text: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "secrets.toml"
     path.write_text(text)

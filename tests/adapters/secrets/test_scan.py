@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.adapters.secrets.planted import INNOCENT, KINDS, Planted
-from tests.samples import ROOT
+from tests.samples import ROOT, worked
 from toolreel._secrets import SECRETS_VARIABLE, Leak, known_secrets, leaks, leaks_with_places, tree_texts
 
 _WORDS = [
@@ -19,22 +19,8 @@ _WORDS = [
 ]
 """Whole secrets, what is none, and halves of them."""
 
-LABELS = {
-    "an OpenRouter key": "API key",
-    "a bearer token": "bearer token",
-    "basic authorization": "authorization header",
-    "a GitHub token": "GitHub token",
-    "an AWS key id": "AWS access key",
-    "a Google key": "Google API key",
-    "a Slack token": "Slack token",
-    "a Hugging Face token": "Hugging Face token",
-    "an RSA key": "private key",
-    "a cookie": "cookie header",
-    "a JSON web token": "JSON web token",
-}
 
-
-@pytest.mark.parametrize(("name", "kind"), LABELS.items())
+@pytest.mark.parametrize(("name", "kind"), worked("a kind of secret", "secrets"))
 def test_a_secret_is_named_with_its_line(name: str, kind: str) -> None:
     found = leaks(f"line one\nhere: {KINDS[name].text} and more", {})
     assert [(leak.kind, leak.line) for leak in found] == [(kind, 2)]
@@ -86,31 +72,7 @@ def test_a_value_that_is_no_utf8_can_be_looked_for() -> None:
     assert leaks("nothing", {"A_KEY": "12345678\udcff"}) == ()
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        *(
-            "sk-",
-            "Set-Cookie: ",
-            "cookie:      ",
-            "-----BEGIN A",
-            "eyJaaaaaaaaa.",
-            "Bearer ",
-            "basic a",
-            "x-",
-        ),
-        *(
-            "password: ",
-            "pwd:a1",
-            "token",
-            "a://b:c",
-            "http://:",
-            "&a_key=",
-            "1:AA",
-            "SG.aaaaaaaaaaaaaaaaaaaa.",
-        ),
-    ],
-)
+@pytest.mark.parametrize("piece", worked("a piece of a hostile text", "secrets"))
 def test_hostile_text_is_scanned_in_linear_time(piece: str) -> None:
     def seconds(times: int) -> float:
         began = process_time()

@@ -6,6 +6,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from tests.adapters.driver.test_sync import PLAN, SUM, add
+from tests.samples import worked
 from toolreel._driver import (
     InstantClock,
     Ports,
@@ -161,30 +162,7 @@ def test_the_rule_of_a_run_that_rests_fits_whatever_it_waits_for() -> None:
     assert rules == {"a run rests until everything that it asked for has an answer"}
 
 
-UNKNOWN_MODEL = (
-    f"the server at {URL} does not know the model: ask it for its names at /v1/models, "
-    "then correct the model's name"
-)
-REFUSED = f"the server at {URL} refused the request: see what it says, then correct the options"
-
-
-@pytest.mark.parametrize(
-    ("status", "message", "hint"),
-    [
-        (
-            401,
-            "No key.",
-            f"the server at {URL} wants a key: name the variable that holds it (api_key_env)",
-        ),
-        (403, "Not in your country.", f"the server at {URL} refused access: see what it says"),
-        (404, "The model `m` does not exist", UNKNOWN_MODEL),
-        (400, "Unknown model: m", UNKNOWN_MODEL),
-        (400, "qwen2.5 is not a valid model ID", UNKNOWN_MODEL),
-        (400, "This model's context is 4096 tokens", REFUSED),
-        (404, "No route /models/chat", f"nothing is at {URL}: correct the base URL"),
-        (308, "no text", f"the server at {URL} sends requests elsewhere: correct the base URL"),
-    ],
-)
+@pytest.mark.parametrize(("status", "message", "hint"), worked("the remedy of a status", "runs-and-plans"))
 def test_an_http_status_has_a_remedy(status: int, message: str, hint: str) -> None:
     outcome = TransportFailed("status", status, f"HTTP {status}: {message}")
     assert outcome_in_words(outcome, THERE)[:2] == (f"HTTP {status}: {message}", hint)
