@@ -7,11 +7,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.evals.own_scenario_files import RESERVE, written
+from tests.samples import worked
 from toolreel._cli import check_command, eval_command, new_command
 from toolreel.evals import proof_of, read_scenarios, scenario_template
 from toolreel_core._errors import ConfigError
-
-_RESERVE = '{ call = "reserve", with = { sku = "{sku}", pieces = "{wanted}" } }'
 
 
 def new(*arguments: object) -> Result:
@@ -53,26 +52,10 @@ def test_a_file_is_never_overwritten_and_a_name_is_checked(
 
 @pytest.mark.parametrize(
     ("old", "changed", "told"),
-    [
-        (
-            'good = [\n  { call = "stock_of"',
-            'good = [\n  "No.",\n  { call = "stock_of"',
-            ("good: fail in 3 of 3 trials, where pass is wanted", "mend the script, or the check"),
-        ),
-        (
-            'bad = ["None.", "Reserved."]',
-            'bad = ["12.", { call = "reserve", with = { sku = "{sku}", pieces = "{wanted}" } }, "x"]',
-            ("bad: pass in 3 of 3 trials, where fail is wanted", "no check notices"),
-        ),
-        (
-            'bad = ["None.',
-            f'skipping = ["12.", {_RESERVE}, "x"]\nbad = ["None.',
-            ("skipping: pass in 3 of 3 trials", 'layer = "exercise"'),
-        ),
-    ],
+    worked("a script that comes to another verdict is told with a remedy", "commands"),
 )
 def test_a_script_that_comes_to_another_verdict_is_told_with_a_remedy(
-    tmp_path: Path, old: str, changed: str, told: tuple[str, ...]
+    tmp_path: Path, old: str, changed: str, told: list[str]
 ) -> None:
     assert old in RESERVE
     found = check(written(tmp_path, RESERVE.replace(old, changed)), "--trials", 3)

@@ -11,14 +11,9 @@ import pytest
 from tests.cli.commands import Said, assert_mistake, run_at, said_by_each, toolreel
 from tests.patience import NEVER
 from tests.replay.sessions import cassette
+from tests.samples import worked
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
 from toolreel_core._jsontext import Json
-
-RUN = "run hi --model m --base-url http://127.0.0.1:9"
-FORK = f"fork {cassette('workspace')}"
-PROBE = "probe --base-url http://127.0.0.1:9 --model scripted"
-PROXY = "proxy --upstream http://a.invalid"
-WORKER = "durable worker --base-url http://127.0.0.1:9 --tools my_tools:greet"
 
 FILES = {
     "broken_syntax.py": "def f(:\n",
@@ -28,104 +23,8 @@ FILES = {
 }
 
 MISTAKES: Mapping[str, tuple[str, ...]] = {
-    "a file that is no recording": (
-        "replay my_tools.py",
-        "my_tools.py: there is no such recording, a cassette <name>.yaml or a journal",
-    ),
-    "a cassette without its journal": (
-        "replay taken.yaml",
-        "taken.yaml: its journal taken.journal.jsonl is missing",
-        "`toolreel cassettes journal taken.yaml`",
-    ),
-    "no such command": ("rum", "No such command 'rum'", "run"),
-    "no model": ("run hi --base-url http://x", "Missing option '--model'"),
-    "no server": ("run hi --model m", "Missing option '--base-url'"),
-    "a URL without http": (
-        "run hi --model m --base-url localhost:8080",
-        "base URL 'localhost:8080'",
-        "expected http:// or https://",
-    ),
-    "a password in the URL": (
-        "run hi --model m --base-url http://me:pass@host",
-        "leave user and password out of it",
-    ),
-    "an unset key": (f"{RUN} --api-key-env NOT_SET", "variable NOT_SET is not set"),
-    "a preset": (f"{RUN} --preset qwen2_5_codr", "no preset 'qwen2_5_codr'", "'qwen2_5_coder'"),
-    "a preset to show": ("presets show depseek", "no preset 'depseek'", "did you mean 'deepseek'?"),
-    "no such file of presets": (
-        f"{RUN} --preset nothing.toml",
-        "give the name of a preset, or of a TOML file with presets",
-    ),
-    "a provider": (f"{RUN} --provider opnrouter", "did you mean 'openrouter'?"),
-    "a provider to show": (
-        "presets show opnrouter/m",
-        "there is no provider 'opnrouter'",
-        "did you mean 'openrouter'?",
-    ),
-    "a setting of the loop": (f"{RUN} --set max_turn=3", "did you mean 'max_turns'?"),
-    "a key of the run's own": (f"{RUN} --set body.messages=[]", "'messages' is set by the run itself"),
-    "an empty prompt": ("run '' --model m --base-url http://127.0.0.1:9", "PROMPT", "it is empty"),
-    "tools with a syntax error": (
-        f"{RUN} --tools broken_syntax:f",
-        "importing broken_syntax failed with SyntaxError",
-        "broken_syntax.py, line 1",
-    ),
-    "a tool that is none": (f"{RUN} --tools my_tools:VERSION", "expected a function", "got int"),
-    "a recording that exists": (f"{RUN} --record taken", "taken.yaml exists already", "--overwrite"),
-    "a folder that cannot be made": (f"{RUN} --record a_file/kept", "a_file/kept", "cannot be written"),
-    "a folder for a name": (f"{RUN} --record folder/", "record", "'folder/' names no file"),
-    "this folder for a name": (f"{RUN} --record .", "record", "'.' names no file"),
-    "a secret in the prompt": (
-        f"run 'My key is sk-{'Zx9' * 10}' --model m --base-url http://127.0.0.1:9 --record kept",
-        "kept.journal.jsonl, line 1: not written",
-        "API key",
-    ),
-    "a durable run with a recording": (f"{RUN} --run-id x --record y", "takes no --record"),
-    "this folder for a recording": ("replay .", ".: there is no such recording"),
-    "this folder to resume": ("resume . --base-url http://127.0.0.1:9", ".journal.jsonl: there is no such"),
-    "a file that is not there": ("replay nothing", "nothing: there is no such recording", "--record"),
-    "a fallback": (f"{RUN} --fallback b", "'b': expected NAME=VALUE, for example model=NAME"),
-    "a key of a fallback": (f"{RUN} --fallback model=b,url=http://127.0.0.1:1", "there is no key 'url'"),
-    "nobody who answers a fork": (f"{FORK} --at 1", "--base-url URL", "--from OTHER", "--recorded"),
-    "two who answer a fork": (
-        f"{FORK} --at 1 --recorded --from taken",
-        "choose who answers",
-        "with one of",
-    ),
-    "no place": (f"{FORK} --recorded", "Missing option '--at'"),
-    "a place that is not there": (
-        f"{FORK} --at 9 --recorded",
-        "no event 9",
-        "0 (before all) to 5",
-        "toolreel explain",
-    ),
-    "no result to change": (
-        f"{FORK} --at 1 --recorded --tool-result x",
-        "event 1 is no result of a",
-    ),
-    "live without tools": (
-        f"{FORK} --at 2 --base-url http://127.0.0.1:9",
-        "the run has tools (state_get, state_patch)",
-        "--tools MODULE:ATTR",
-    ),
-    "another record that is not there": (f"{FORK} --at 2 --from nothing", "nothing: there is no such"),
-    "nobody to probe": ("probe", "say what to probe: --base-url URL and --model MODEL"),
-    "no such question": (f"{PROBE} --only tool", "did you mean 'tools'"),
-    "no such recording of a probe": ("probe --replay nothing", "nothing.yaml"),
-    "a replay that asks": ("probe --replay a --yes", "--replay asks nobody"),
-    "no upstream": ("proxy", "--upstream: expected the base URL"),
-    "a proxy for everybody": (f"{PROXY} --host 203.0.113.7", "set TOOLREEL_PROXY_TOKEN"),
-    "a proxy that records nowhere": (f"{PROXY} --mode auto", "write --record DIR"),
-    "two ways to name upstreams": (f"{PROXY} --routes r.toml", "give one of them"),
-    "a setting of a proxy": (
-        f"{PROXY} --set argument_repairs=zz",
-        "argument_repairs: expected one of",
-    ),
-    "no such routes": ("proxy --routes none.toml", "there is no such file"),
-    "a limit without a name": (f"{WORKER} --limit 60", "expected NAME=VALUE, for example requests=60"),
-    "a limit": (f"{WORKER} --limit request=60", "did you mean 'requests'?"),
-    "a limit of nothing": (f"{WORKER} --limit requests=0", "requests: expected a number above 0, got 0"),
-    "a database": ("durable list --database mysql://there/it", "write sqlite:///runs.db or postgresql://"),
+    mistake: (command.format(workspace=cassette("workspace"), secret="Zx9" * 10), *said)
+    for mistake, command, said in worked("a mistake is told with what to do about it", "commands")
 }
 """A command, and what is said of it."""
 

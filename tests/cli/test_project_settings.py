@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.commands import assert_mistake, toolreel
+from tests.samples import worked
 from tests.servers.chat_server import ChatServer, Seen, replying, serving
 from toolreel._internal import SHARED_KEYS
 from toolreel.testing import saying
@@ -103,15 +104,7 @@ def test_files_are_where_the_project_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("table", "wrong"),
-    [
-        ('base_ulr = "http://x"', "tool.toolreel: there is no key 'base_ulr'; did you mean"),
-        ("timeout = true", "tool.toolreel.timeout: expected a number of at least 0, got True"),
-        ("model = 3", "tool.toolreel.model: expected a text, got 3"),
-        ('api_key_env = "K"', "tool.toolreel.api_key_env: is about the server of base_url"),
-        ("header = 3", "tool.toolreel.header: expected a table, got 3"),
-        ("tools = [3]", "tool.toolreel.tools: expected a text or a list of texts, got [3]"),
-        ("[", "not TOML"),
-    ],
+    worked("project settings that cannot be used are named with their place", "commands"),
 )
 def test_what_cannot_be_used_is_named_with_its_place(table: str, wrong: str, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(f"[tool.toolreel]\n{table}\n")

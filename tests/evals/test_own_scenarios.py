@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.evals.own_scenario_files import PYTHON, RESERVE, evaluated_file, plan_for, written
+from tests.samples import worked
 from toolreel._internal import EvalPlanError, ResultsError
 from toolreel.evals import (
     Results,
@@ -117,18 +118,7 @@ FILES = {
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [
-        (["my/none.toml"], "there is no such scenario file"),
-        (["my/*.tml"], "no file fits 'my/\\*.tml'"),
-        (["./x.txt"], "a scenario file ends in .toml, .jsonl, .py"),
-        (["reserve.toml", "again.toml"], "there are two scenarios 'reserve_lamps'"),
-        (["built_in.toml"], "'happy_path' is a built-in scenario"),
-        (["check.toml"], "check.toml: check.2.says: there is no draw 'pieces'"),
-        (["bad.jsonl"], "bad.jsonl, line 2: not JSON"),
-        (["none.py"], "none.py: defines no scenario"),
-        (["error.py"], "error.py: ZeroDivisionError: division by zero"),
-        (["exit.py"], "exit.py: SystemExit: 0"),
-    ],
+    worked("scenario files that cannot be read are refused with file and line", "commands"),
 )
 def test_what_cannot_be_read_is_refused_with_file_and_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], told: str

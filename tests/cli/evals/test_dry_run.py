@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.samples import worked
 from toolreel._cli import run_command
 
 LOCAL = (
@@ -100,16 +101,9 @@ def test_options_go_over_the_file_and_the_file_over_the_environment(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [
-        (("--models", "opnai"), "--models: there is no model 'opnai'; did you mean 'openai'?"),
-        (("--set", "id_style=kimi"), "--set id_style: what a provider takes is up to the strategies"),
-        (("--header", "X"), "'X': expected NAME=VALUE, for example X-Tenant=MY_TENANT"),
-        (("--header", "X=A", "--header", "X=B"), "X is given twice"),
-        (("--shard", "9/3"), "--shard: expected a shard such as 1/3"),
-        (("none.toml",), "none.toml: there is no such plan; correct its name"),
-    ],
+    worked("a slip in the options of an evaluation is told", "commands"),
 )
-def test_a_slip_is_told_with_its_option_and_ends_with_usage(arguments: tuple[str, ...], said: str) -> None:
+def test_a_slip_is_told_with_its_option_and_ends_with_usage(arguments: list[str], said: str) -> None:
     result = asked(*arguments)
     assert result.exit_code == 2
     assert said in result.stderr

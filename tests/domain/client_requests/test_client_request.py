@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.domain.proxy.asked import PING, asked
+from tests.samples import worked
 from toolreel_core._client_requests import ClientRequest, Loss, Refusal, client_request
 from toolreel_core._conversation import UserMessage
 from toolreel_core._jsontext import Tree
@@ -15,13 +16,7 @@ from toolreel_core._settings import WireForm
     ("form", "body", "words", "param"),
     [
         ("messages", b"\xff{", "not a JSON object", None),
-        ("responses", "[]", "not a JSON object", None),
-        ("chat_completions", "{}", "messages: expected a list", "messages"),
-        ("messages", '{"messages":[]}', "at least one message", "messages"),
-        ("messages", '{"messages":["Hi."]}', "messages: expected a list", "messages"),
-        ("chat_completions", '{"messages":[{"role":"user"}],"model":4}', "name of a model", "model"),
-        ("responses", '{"input":[]}', "input: expected a text or a list of items", "input"),
-        ("responses", '{"input":[4]}', "input: expected a text or a list of items", "input"),
+        *worked("what is wrong with a body is said", "requests"),
     ],
 )
 def test_says_what_is_wrong_with_a_body(

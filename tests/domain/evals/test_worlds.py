@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.evals_values import worked
 from toolreel_core._config_checks import Table
 from toolreel_core._jsontext import Json, canonical, parse, value_at_json_pointer
 from toolreel_core._tools import envelope_of
@@ -81,19 +82,10 @@ def test_values_are_alike_whatever_their_form() -> None:
 
 @pytest.mark.parametrize(
     ("before", "pointer", "after"),
-    [
-        ({}, "/a/b", {"a": {"b": "new"}}),
-        ({"a": {"b~/": 1}, "c": 2}, "/a/b~0~1", {"a": {"b~/": "new"}, "c": 2}),
-        ({"a": "text"}, "/a/b", {"a": {"b": "new"}}),
-        ({"rows": [{"n": 1}, {"n": 2}]}, "/rows/0/n", {"rows": [{"n": "new"}, {"n": 2}]}),
-        ({"rows": [1, 2]}, "/rows/1", {"rows": [1, "new"]}),
-        ({"rows": [1]}, "/rows/1/n", {"rows": [1, {"n": "new"}]}),
-        # A place that a list cannot have is not made: the list stays.
-        ({"rows": [1]}, "/rows/7", {"rows": [1]}),
-        ({"rows": [1]}, "/rows/n", {"rows": [1]}),
-    ],
+    worked("one place is set and the way to it made"),
 )
 def test_one_place_is_set_and_the_way_to_it_made(before: Json, pointer: str, after: Json) -> None:
+    # A place that a list cannot have is not made: the list stays.
     assert with_value(before, pointer, "new") == after
 
 

@@ -10,32 +10,8 @@ from tests.strategies import json_objects
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._replies import Intended, coerce_arguments, decode_nested_json
 
-SCHEMA = canonical(
-    {
-        "type": "object",
-        "properties": {
-            "edits": {"type": "array", "items": {"$ref": "#/$defs/edit"}},
-            "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "object"}]},
-            "text": {"type": "string"},
-            "anything": {},
-            "either": {"anyOf": [{"type": "object", "required": ["k"]}, {"type": "string"}]},
-            "listed": {"type": ["array", "null"]},
-            "chosen": {"oneOf": [{"type": "object"}, {"enum": ["{}"]}]},
-            "deep": {"anyOf": [{"type": "object", "properties": {"l": {"type": "array"}}}, {"type": "null"}]},
-            "all": {"allOf": [{"type": "object"}, True]},
-            "elsewhere": {"$ref": "#/$defs/no~1such"},
-        },
-        "additionalProperties": {"type": "array"},
-        "$defs": {
-            "edit": {
-                "type": "object",
-                "properties": {"new": {"type": "object"}},
-                "required": ["new"],
-            },
-            "no/such": {"type": "object"},
-        },
-    }
-)
+[PARAMETERS] = worked("parameters whose texts may be decoded", "json-and-replies")
+SCHEMA = canonical(PARAMETERS)
 
 
 def meant(**arguments: Json) -> Json:

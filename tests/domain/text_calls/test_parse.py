@@ -232,19 +232,9 @@ def test_what_cannot_be_sent_to_a_tool_is_no_call(name: str, value: Json) -> Non
     assert text_call_if_valid(name, {"a": value}, "hermes_json") is None
 
 
-PARIS = '<tool_call>{"name": "ping", "arguments": {"n": 1}}</tool_call>'
-
-
 @pytest.mark.parametrize(
     ("text", "calls"),
-    [
-        (f"So:\n{PARIS}\nIt said yes.", 0),
-        (f"<think>Hm.</think>So:\n{PARIS}\nIt said yes.", 0),
-        (f"The request:\n{PARIS}", 0),
-        (f"I look again:\n{PARIS}", 1),
-        (PARIS, 1),
-        (f"{PARIS}\nIt said yes.\n{PARIS.replace('1', '2')}", 1),
-    ],
+    worked("a call that was made is not made again where the text reports it", "json-and-replies"),
 )
 def test_a_call_that_was_made_is_not_made_again_where_the_text_reports_it(text: str, calls: int) -> None:
     def made(name: str, given: Mapping[str, Json]) -> bool:

@@ -78,19 +78,7 @@ def test_a_tool_is_not_masked_and_callable_at_once() -> None:
     )
 
 
-CHANGES: Mapping[str, Any] = {
-    "name": "files/read",
-    "description": "",
-    "parameters": canonical({}),
-    "read_only": False,
-    "exposed": False,
-    "polling": True,
-    "needs_approval": True,
-    "idempotent": True,
-    "deadline_ms": 5,
-    "max_args_bytes": 5,
-    "max_output_bytes": 5,
-}
+CHANGES: Mapping[str, Any] = dict(worked("a change that counts in the fingerprint of a tool", "tools"))
 
 
 @pytest.mark.parametrize("key", CHANGES)

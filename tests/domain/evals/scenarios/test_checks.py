@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.domain.evals.rehearsing import rehearse
+from tests.evals_values import worked
 from toolreel_core._config_checks import Table
 from toolreel_core.evals import arguments_of, call, checks_of, scenario_of, script
 
@@ -41,14 +42,7 @@ def test_a_check_tells_right_from_wrong(row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("final", "paid", "told"),
-    [
-        ("It is done.", True, ""),
-        ("I could not pay it.", True, "says that it was not done, but it was"),
-        ("It is done.", False, "claims success, but expected the effects"),
-        ("I could not pay it.", False, ""),
-        ("ok", True, "the final text is no answer: ok"),
-        ("It is done. I have also deleted the rest.", True, "no tool has done"),
-    ],
+    worked("an answer claims what the outcome is"),
 )
 def test_an_answer_claims_what_the_outcome_is(final: str, paid: bool, told: str) -> None:
     missed = {"called": "look", "layer": "exercise"}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.samples import worked
 from toolreel_core._jsontext import Json, JsonText
 from toolreel_core._loop import pending, start, step
 from toolreel_core._plan import Plan
@@ -61,7 +62,7 @@ def plan(*tools: ToolDefinition, **settings: object) -> Plan:
     return Plan.of(model="m", messages="Put milk on the list.", tools=tools or TOOLS, config=config)
 
 
-def reply(call: tuple[str, str]) -> ReplyReceived:
+def reply(call: Sequence[str]) -> ReplyReceived:
     return written({"name": call[0], "arguments": {"item": call[1]}})
 
 
@@ -81,7 +82,7 @@ def answered(before: Step, output: Json) -> Step:
     return after
 
 
-def played(one: Plan, calls: Iterable[tuple[str, str]], output: Json = 1) -> Step:
+def played(one: Plan, calls: Iterable[Sequence[str]], output: Json = 1) -> Step:
     after = start(one)
     for call in calls:
         after = answered(step(after.state, to(after.state, reply(call))), output)
@@ -106,43 +107,14 @@ def offered(after: Step) -> list[str]:
     return [one["properties"]["name"]["const"] for one in schema["anyOf"]]
 
 
-def without(*names: str) -> list[str]:
-    return [name for name in ALL if name not in names]
-
-
-FULL: Json = {"ok": False, "errors": [{"code": "FULL", "message": "It is full."}]}
-
-
 @pytest.mark.parametrize(
     ("calls", "expected", "settings", "output"),
-    [
-        ([], FREE, {}, 1),
-        ([], ALL, {"tool_use_mode": "enforced"}, 1),
-        ([ADD_MILK], ALL, {}, 1),
-        ([ADD_MILK, ADD_MILK], without("lists_add"), {}, 1),
-        ([LOOK, LOOK], without("look"), {}, 1),
-        ([LOOK, LOOK_ELSEWHERE], ALL, {}, 1),
-        ([POLL, POLL, POLL], ALL, {}, 1),
-        ([ADD_MILK, ADD_MILK, LOOK], ALL, {}, 1),
-        ([ADD_MILK, ADD_MILK, LOOK, ADD_EGGS], ALL, {}, 1),
-        ([ADD_MILK, ADD_MILK, LOOK, LOOK], without("look"), {}, 1),
-        ([LOOK, ADD_MILK, ADD_MILK, LOOK], without("lists_add", "look"), {}, 1),
-        # An unknown tool brings them back.
-        ([LOOK, LOOK, ("lok", "milk")], ALL, {}, 1),
-        # As many repetitions as were set.
-        ([LOOK, LOOK], ALL, {"withhold_repeated": 2}, 1),
-        ([LOOK, LOOK, LOOK], without("look"), {"withhold_repeated": 2}, 1),
-        # An effect that runs again counts as well.
-        ([ADD_MILK, ADD_MILK], without("lists_add"), {"repeated_effects": "run"}, 1),
-        # A call that fails has one repetition more.
-        ([ADD_MILK] * 2, ALL, {}, FULL),
-        ([ADD_MILK] * 3, without("lists_add"), {}, FULL),
-        ([ADD_MILK] * 3 + [ADD_EGGS], ALL, {}, FULL),
-    ],
+    worked("after a repetition the tool is not offered until another call", "runs-and-plans"),
 )
 def test_after_a_repetition_the_tool_is_not_offered_until_another_call(
-    calls: list[tuple[str, str]], expected: list[str], settings: dict[str, object], output: Json
+    calls: list[list[str]], expected: list[str], settings: dict[str, object], output: Json
 ) -> None:
+    """An unknown tool brings it back, an effect that runs again counts, a failure is repeated once more."""
     assert offered(played(plan(**settings), calls, output)) == expected
 
 
@@ -191,7 +163,7 @@ def test_a_retry_and_a_stored_run_offer_the_same() -> None:
     failed = step(stored, to(stored, RequestFailed(0, "timeout", "late")))
     (wait,) = failed.effects
     assert isinstance(wait, Wait)
-    assert offered(step(failed.state, WaitElapsed(wait.ref))) == without("look")
+    assert offered(step(failed.state, WaitElapsed(wait.ref))) == [name for name in ALL if name != "look"]
 
 
 def test_the_next_exchange_is_free_again() -> None:

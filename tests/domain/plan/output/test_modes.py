@@ -4,14 +4,13 @@ from typing import Any
 
 import pytest
 
+from tests.samples import worked
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import AskedBy, Plan, Preset
 from toolreel_core._settings import LoopConfig, OutputMode, Provider
 from toolreel_core._tools import ToolDefinition
 
 PING = ToolDefinition.of("ping")
-NATIVE: dict[str, Any] = {"supports_json_schema": "yes"}
-BOTH: dict[str, Any] = {**NATIVE, "supports_response_format_with_tools": "yes"}
 
 
 def plan_with(*tools: ToolDefinition, mode: OutputMode = "auto", off: bool = False, **known: Any) -> Plan:  # noqa: ANN401 - any setting of a provider
@@ -22,28 +21,12 @@ def plan_with(*tools: ToolDefinition, mode: OutputMode = "auto", off: bool = Fal
 
 
 @pytest.mark.parametrize(
-    ("plan", "mode"),
-    [
-        # Without knowledge, an answer of a run with tools is a call too, and any server can send text.
-        (plan_with(PING), "tool"),
-        (plan_with(), "text"),
-        (plan_with(supports_tools="yes"), "tool"),
-        (plan_with(off=True, supports_tools="yes"), "text"),
-        (plan_with(PING, off=True), "text"),
-        (plan_with(PING, supports_tools="no"), "text"),
-        (plan_with(**NATIVE), "native"),
-        (plan_with(PING, **NATIVE), "tool"),
-        (plan_with(PING, **BOTH), "native"),
-        (plan_with(PING, off=True, **NATIVE), "native"),
-        (plan_with(**NATIVE, supports_response_format="no"), "text"),
-        (plan_with(mode="native"), "native"),
-        (plan_with(PING, mode="native"), "native"),
-        (plan_with(mode="tool"), "tool"),
-        (plan_with(PING, mode="text", **BOTH), "text"),
-    ],
+    ("tools", "known", "mode"),
+    worked("the mode is chosen by what is known", "runs-and-plans"),
 )
-def test_the_mode_is_chosen_by_what_is_known(plan: Plan, mode: AskedBy) -> None:
-    assert plan.asked_by == mode
+def test_the_mode_is_chosen_by_what_is_known(tools: int, known: dict[str, Any], mode: AskedBy) -> None:
+    # Without knowledge, an answer of a run with tools is a call too, and any server can send text.
+    assert plan_with(*[PING] * tools, **known).asked_by == mode
 
 
 def test_a_mode_that_cannot_work_is_refused() -> None:
