@@ -10,7 +10,6 @@ import json
 import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 from toolreel._secrets.known_values import encoded_spellings
@@ -204,7 +203,7 @@ def scrubbed(text: str, known: Mapping[str, str]) -> str:
     >>> scrubbed("It is Bearer 3f2a90bc71.", {"MY_KEY": "3f2a90bc71"})
     'It is Bearer [value of MY_KEY].'
     """
-    return _masked(text, _mask_table(*known.items()))
+    return _masked(text, _mask_table(known))
 
 
 def _masked(text: str, mask_table: _MaskTable) -> str:
@@ -240,7 +239,7 @@ class RunningScrub:
         self._held = ""
 
     def feed(self, text: str) -> str:
-        mask_table = _mask_table(*self._known.items())
+        mask_table = _mask_table(self._known)
         text = _masked(self._held + text, mask_table)
         passing = len(text) - _unfinished_secret_length(text, mask_table)
         self._held = text[passing:]
@@ -258,7 +257,7 @@ class RunningBodyScrub:
     """
 
     def __init__(self, known: Mapping[str, str]) -> None:
-        self._mask_table = _mask_table(*known.items())
+        self._mask_table = _mask_table(known)
         self._arrived: list[str] = []
         """The text after the last complete line."""
         self._held: list[str] = []
@@ -347,10 +346,12 @@ def _json_and_span_in_line(line: str) -> tuple[Json, tuple[int, int]]:
     return frame if isinstance(frame, dict | list) else None, span
 
 
-@lru_cache(maxsize=256)
-def _mask_table(*known: tuple[str, str]) -> _MaskTable:
+def _mask_table(known: Mapping[str, str]) -> _MaskTable:
     spelt = [
-        (each, name) for name, value in known if value.strip() for each in encoded_spellings(value.strip())
+        (each, name)
+        for name, value in known.items()
+        if value.strip()
+        for each in encoded_spellings(value.strip())
     ]
     # The longest first, so that nothing of it is left where another secret is a part of it.
     spelt.sort(key=lambda row: -len(row[0]))

@@ -49,7 +49,7 @@ Item = TypeVar("Item")
 _Floats: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 _Share: TypeAlias = Callable[[float], float]
 _EDGE = 1e-12
-"""Precision of a bound, and its least distance from the ends: two digits more than are kept."""
+"""Precision of a bound: two digits more than are kept."""
 _DIGITS = 10
 """Kept of a bound: the last ones of a float differ between machines, and files are compared by bytes."""
 
